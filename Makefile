@@ -1,0 +1,85 @@
+# Everything one runs here. `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# What this machine tells pip about its package index holds for uv as well.
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+ifdef PIP_EXTRA_INDEX_URL
+export UV_INDEX ?= $(PIP_EXTRA_INDEX_URL)
+endif
+ifdef PIP_CERT
+export SSL_CERT_FILE ?= $(PIP_CERT)
+endif
+ifdef PIP_DEFAULT_TIMEOUT
+export UV_HTTP_TIMEOUT ?= $(PIP_DEFAULT_TIMEOUT)
+endif
+export PIP_RETRIES ?= 2
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test unit integration bench chaos conformance lint format lock clean
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## a .venv with everything, .venv/bin/penstock included
+
+demo: $(READY) ## see records flow, fail and be dead-lettered (DEMO_SECONDS=n ends it by itself)
+	@$(BIN)/python -m penstock.demo
+
+test: unit integration ## all tests; fetches what they need and leaves nothing behind
+
+unit: $(READY) ## tests that need no server
+	$(BIN)/python -m pytest tests/unit -q -n auto
+
+integration: $(READY) ## tests against real Kafka, registry and PostgreSQL
+	@$(BIN)/penstock stack fetch --registry
+	$(BIN)/python -m pytest tests/integration tests/chaos -q
+
+conformance: $(READY) ## tests side by side with Apache Kafka Connect
+	$(BIN)/python -m pytest tests/conformance -q
+
+bench: $(READY) ## how long a record takes in every converter and transform
+	$(BIN)/python -m bench.micro_converters
+	$(BIN)/python -m bench.micro_transforms
+	$(BIN)/python -m bench.micro_registry_converters
+
+chaos: $(READY) ## kill tasks and workers 50 times and count what is left
+	CHAOS_KILLS=$${CHAOS_KILLS:-50} $(BIN)/python -m pytest tests/chaos -q -s --timeout 3600
+
+lint: $(READY) ## style, types, and which room may import which
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(READY) ## renew requirements.lock from pyproject.toml
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --upgrade --quiet -o requirements.lock
+
+clean: ## stop the stack and remove everything that was made here
+	@if [ -x $(BIN)/penstock ]; then $(BIN)/penstock stack down; fi
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements.lock
+	@command -v $(PYTHON) > /dev/null || { echo "Python is missing: install Python 3.11 or newer, or name it, as in: make setup PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, but $(PYTHON) is $$($(PYTHON) -V 2>&1): name a newer one, as in: make setup PYTHON=python3.12" >&2; exit 1; }
+	@PYTHONPATH=. $(PYTHON) -B -m penstock.stack.java
+	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV) || { echo "$(PYTHON) could not make a virtual environment: install what the lines above ask for (on Debian and Ubuntu the package python3-venv)" >&2; exit 1; }
+	@awk '/^uv==/ {found = 1} found {print} found && !/\\$$/ {exit}' requirements.lock > $(VENV)/uv.txt
+	@{ $(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt \
+	  && VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --require-hashes -r requirements.lock \
+	  && VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --no-deps -e . ; } \
+	  || { echo "The Python packages could not be installed: check the network, and PIP_INDEX_URL if you have an index of your own; the lines above say more" >&2; exit 1; }
+	@touch $@

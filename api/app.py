@@ -1,0 +1,82 @@
+"""The application: all routes over one herder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import httpx
+from fastapi import APIRouter, FastAPI
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+
+from api.dlq_room import DeadLetterRoom
+from api.errors import handle_http_error
+from api.middleware import ConfiguredHeaders, RequestLog
+from api.paths import ExactPaths
+from api.routes import connectors, dlq, internal, loggers, offsets, plugins, root
+from api.settings import RestSettings
+from connect.cluster.herder import Herder
+
+_MAIN = (
+    root.routes,
+    connectors.routes,
+    internal.routes,
+    offsets.routes,
+    plugins.routes,
+    dlq.routes,
+)
+
+# What Jetty, and so Kafka Connect, allows when access.control.allow.methods is not set.
+_SIMPLE_METHODS = ("GET", "POST", "HEAD")
+
+
+def create_app(
+    herder: Herder, config: Mapping[str, Any], http: httpx.AsyncClient | None = None
+) -> FastAPI:
+    """The REST API of a worker. The admin routes are part of it unless admin.listeners is set.
+
+    `http` reaches other workers; a worker that is alone needs none.
+    """
+    settings = RestSettings.of(config)
+    admin = (loggers.routes,) if settings.admin_on_main else ()
+    app = _app(herder, settings, (*_MAIN, *admin))
+    app.state.http = http
+    app.state.dlq = DeadLetterRoom(herder, config)
+    return app
+
+
+def create_admin_app(herder: Herder, config: Mapping[str, Any]) -> FastAPI:
+    """The admin routes alone, for admin.listeners."""
+    return _app(herder, RestSettings.of(config), (loggers.routes,))
+
+
+def _app(herder: Herder, settings: RestSettings, routers: Iterable[APIRouter]) -> FastAPI:
+    app = FastAPI(
+        title="Penstock",
+        summary="Kafka Connect's REST API.",
+        version=version("penstock"),
+        redoc_url=None,
+        # A redirect loses the body with many clients; ExactPaths drops a trailing slash.
+        redirect_slashes=False,
+    )
+    app.state.herder = herder
+    app.state.settings = settings
+    app.add_exception_handler(HTTPException, handle_http_error)
+    for each in routers:
+        app.include_router(each)
+    # The last one added is the first to see a request.
+    app.add_middleware(ExactPaths, router=app.router)
+    if settings.allow_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.allow_origins,
+            allow_methods=settings.allow_methods or _SIMPLE_METHODS,
+            allow_headers=["Content-Type"],
+            max_age=60,
+        )
+    if settings.headers:
+        app.add_middleware(ConfiguredHeaders, rules=settings.headers)
+    app.add_middleware(RequestLog)
+    return app

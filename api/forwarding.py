@@ -1,0 +1,46 @@
+"""Requests that another worker has to answer are passed on to it, and its answer is passed back."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlencode
+
+import httpx
+from starlette.requests import Request
+from starlette.responses import Response
+
+from connect.cluster.herder import ConflictError, ElsewhereError
+from connect.cluster.signing import ALGORITHM_HEADER, SIGNATURE_HEADER
+from connect.errors import ConnectError
+
+# What the client sent goes along only as far as the other worker needs it.
+_REQUEST_HEADERS = ("authorization", "content-type", SIGNATURE_HEADER, ALGORITHM_HEADER)
+_RESPONSE_HEADERS = ("content-type", "location", "retry-after")
+
+
+async def forward(request: Request, body: bytes, elsewhere: ElsewhereError) -> Response:
+    """The answer of the worker that has to do it. Two hops at most: to the leader, to the owner."""
+    if elsewhere.url is None:
+        raise elsewhere
+    query = parse_qsl(
+        request.scope.get("query_string", b"").decode("ascii"), keep_blank_values=True
+    )
+    last = dict(query).get("forward")
+    if last == "false":
+        raise ConflictError(
+            "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+        ) from elsewhere
+    hop = "true" if last is None else "false"
+    query = [(k, v) for k, v in query if k != "forward"] + [("forward", hop)]
+    path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("ascii")
+    http: httpx.AsyncClient = request.app.state.http
+    try:
+        answer = await http.request(
+            request.method,
+            f"{elsewhere.url.rstrip('/')}{path}?{urlencode(query)}",
+            content=body,
+            headers={k: v for k in _REQUEST_HEADERS if (v := request.headers.get(k)) is not None},
+        )
+    except httpx.HTTPError as error:
+        raise ConnectError(f"IO Error trying to forward REST request: {error}") from error
+    headers = {k: v for k in _RESPONSE_HEADERS if (v := answer.headers.get(k)) is not None}
+    return Response(answer.content, answer.status_code, headers)

@@ -1,0 +1,109 @@
+"""The plugin API of Penstock: everything a connector, converter or transform needs.
+
+    from connect import ConfigDef, SinkConnector, SinkTask
+
+What is named here is public and stays; everything else may change. docs/writing-a-connector.md
+is the way in.
+"""
+
+from connect.config.configdef import (
+    REQUIRED,
+    Config,
+    ConfigDef,
+    ConfigType,
+    ConfigValue,
+    Importance,
+    Width,
+)
+from connect.config.secret import Secret
+from connect.data.headers import Header, Headers
+from connect.data.schema import Field, Schema, SchemaAndValue, SchemaBuilder, Type
+from connect.errors import (
+    AlreadyExistsError,
+    ConfigError,
+    ConnectError,
+    DataError,
+    MissingExtraError,
+    NotFoundError,
+    RetriableError,
+    SchemaBuildError,
+    SchemaProjectionError,
+    SerializationError,
+    UnsupportedError,
+    WorkerStateError,
+)
+from connect.plugin import (
+    ConfigProvider,
+    Connector,
+    ConnectorContext,
+    Converter,
+    ErrantRecordReporter,
+    ExactlyOnceSupport,
+    ExternalSinkTask,
+    HeaderConverter,
+    Predicate,
+    SinkConnector,
+    SinkTask,
+    SinkTaskContext,
+    SourceConnector,
+    SourceTask,
+    SourceTaskContext,
+    Task,
+    TopicPartition,
+    TransactionContext,
+    Transformation,
+)
+from connect.records import Record, SinkRecord, SourceRecord, TimestampType
+
+__all__ = [
+    "REQUIRED",
+    "AlreadyExistsError",
+    "Config",
+    "ConfigDef",
+    "ConfigError",
+    "ConfigProvider",
+    "ConfigType",
+    "ConfigValue",
+    "ConnectError",
+    "Connector",
+    "ConnectorContext",
+    "Converter",
+    "DataError",
+    "ErrantRecordReporter",
+    "ExactlyOnceSupport",
+    "ExternalSinkTask",
+    "Field",
+    "Header",
+    "HeaderConverter",
+    "Headers",
+    "Importance",
+    "MissingExtraError",
+    "NotFoundError",
+    "Predicate",
+    "Record",
+    "RetriableError",
+    "Schema",
+    "SchemaAndValue",
+    "SchemaBuildError",
+    "SchemaBuilder",
+    "SchemaProjectionError",
+    "Secret",
+    "SerializationError",
+    "SinkConnector",
+    "SinkRecord",
+    "SinkTask",
+    "SinkTaskContext",
+    "SourceConnector",
+    "SourceRecord",
+    "SourceTask",
+    "SourceTaskContext",
+    "Task",
+    "TimestampType",
+    "TopicPartition",
+    "TransactionContext",
+    "Transformation",
+    "Type",
+    "UnsupportedError",
+    "Width",
+    "WorkerStateError",
+]

@@ -1,0 +1,1 @@
+"""Schemas, values and headers: what a record carries."""

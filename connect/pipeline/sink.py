@@ -1,0 +1,193 @@
+"""The sink's pipeline: Kafka's messages in, records for `put` and failures out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from itertools import groupby
+from time import perf_counter
+from typing import Any
+
+from connect.data.headers import NO_HEADERS, Header, Headers
+from connect.data.schema import Schema, SchemaAndValue
+from connect.pipeline.assembly import ConverterPart, Parts, PipelineSpec, assemble
+from connect.pipeline.chain import chain_failure
+from connect.pipeline.failures import Failure, Retry
+from connect.plugin import Converter, RawHeaders
+from connect.records import SinkRecord, TimestampType
+
+# By the number that librdkafka gives them.
+TIMESTAMP_TYPES = (
+    TimestampType.NO_TIMESTAMP_TYPE,
+    TimestampType.CREATE_TIME,
+    TimestampType.LOG_APPEND_TIME,
+)
+
+# Headers that a replay of dead letters adds. They are text, whatever format the converter reads:
+# a record must not fail because it was replayed.
+OWN_HEADERS = "__penstock."
+
+log = logging.getLogger(__name__)
+
+Column = tuple[list[Schema | None], list[Any]]
+
+
+class SinkPipeline:
+    """Runs raw messages through key, value and header converters, then the transforms.
+
+    Made from its spec alone, so it travels to other processes by pickling the spec. Each
+    converter reads a whole column at once; only a column that raises is read one by one, and
+    only a batch whose transforms raise is transformed one by one.
+    """
+
+    def __init__(self, spec: PipelineSpec, retry: Retry, parts: Parts | None = None) -> None:
+        self.spec = spec
+        self.parts = parts or assemble(spec, retry)
+        self._retry = retry
+
+    def run(self, messages: Sequence[Any]) -> tuple[list[SinkRecord], list[Failure]]:
+        """Records in the messages' order, without those that were dropped or failed."""
+        if not messages:
+            return [], []
+        topics = [m.topic() for m in messages]
+        if topics.count(topics[0]) == len(topics):
+            return self._run_topic(topics[0], messages)
+        records: list[SinkRecord] = []
+        failures: list[Failure] = []
+        for topic, run in groupby(messages, key=lambda m: m.topic()):
+            some_records, some_failures = self._run_topic(topic, list(run))
+            records += some_records
+            failures += some_failures
+        return records, failures
+
+    def close(self) -> None:
+        self.parts.chain.close()
+
+    def _run_topic(
+        self, topic: str, messages: Sequence[Any]
+    ) -> tuple[list[SinkRecord], list[Failure]]:
+        failed: dict[int, Failure] = {}
+        raw_headers = [m.headers() or () for m in messages]
+        key_schemas, keys = self._column(
+            self.parts.key, messages, [m.key() for m in messages], raw_headers, failed
+        )
+        value_schemas, values = self._column(
+            self.parts.value, messages, [m.value() for m in messages], raw_headers, failed
+        )
+        headers = self._headers(topic, messages, raw_headers, failed)
+        stamps = [m.timestamp() for m in messages]
+        columns: list[Sequence[Any]] = [
+            [topic] * len(messages),
+            [m.partition() for m in messages],
+            key_schemas,
+            keys,
+            value_schemas,
+            values,
+            headers,
+            [ms if kind else None for kind, ms in stamps],
+            [m.offset() for m in messages],
+            [TIMESTAMP_TYPES[kind] for kind, _ in stamps],
+        ]
+        # original topic and partition
+        columns += columns[0], columns[1]
+        if failed:
+            good = [i for i in range(len(messages)) if i not in failed]
+            columns = [[column[i] for i in good] for column in columns]
+        else:
+            good = None
+        records = self._transform(messages, columns, good, failed)
+        return records, [failed[i] for i in sorted(failed)]
+
+    def _column(
+        self,
+        part: ConverterPart[Converter],
+        messages: Sequence[Any],
+        data: list[bytes | None],
+        headers: Sequence[RawHeaders],
+        failed: dict[int, Failure],
+    ) -> Column:
+        topic = messages[0].topic()
+        started = perf_counter()
+        try:
+            if not failed:
+                return part.converter.to_connect_batch(topic, data, headers)
+        except Exception as error:  # noqa: BLE001 - who it was is found below
+            log.debug("Reading %d records one by one: %s", len(data), error)
+        finally:
+            part.seconds += perf_counter() - started
+        schemas: list[Schema | None] = [None] * len(data)
+        values: list[Any] = [None] * len(data)
+        read = part.converter.to_connect
+        call = self._retry.call
+        for i, item in enumerate(data):
+            if i in failed:
+                continue
+            try:
+                schemas[i], values[i] = call(read, topic, item, headers[i])
+            except Exception as error:  # noqa: BLE001 - kept as the failure's cause
+                failed[i] = part.failure(messages[i], error)
+        return schemas, values
+
+    def _headers(
+        self,
+        topic: str,
+        messages: Sequence[Any],
+        raw_headers: Sequence[RawHeaders],
+        failed: dict[int, Failure],
+    ) -> list[Headers]:
+        result = [NO_HEADERS] * len(messages)
+        if not any(raw_headers):
+            return result
+        started = perf_counter()
+        part = self.parts.header
+        convert = part.converter.to_connect_header
+        call = self._retry.call
+        for i, raw in enumerate(raw_headers):
+            if not raw or i in failed:
+                continue
+            try:
+                found = [
+                    (name, _own(data))
+                    if name.startswith(OWN_HEADERS)
+                    else (name, call(convert, topic, name, data))
+                    for name, data in raw
+                ]
+            except Exception as error:  # noqa: BLE001 - kept as the failure's cause
+                failed[i] = part.failure(messages[i], error)
+            else:
+                result[i] = Headers(Header(name, value, schema) for name, (schema, value) in found)
+        part.seconds += perf_counter() - started
+        return result
+
+    def _transform(
+        self,
+        messages: Sequence[Any],
+        columns: list[Sequence[Any]],
+        good: list[int] | None,
+        failed: dict[int, Failure],
+    ) -> list[SinkRecord]:
+        def build() -> list[SinkRecord]:
+            return [*map(SinkRecord, *columns)]
+
+        def build_one(i: int) -> SinkRecord:
+            return SinkRecord(*[column[i] for column in columns])
+
+        if not self.parts.chain.steps:
+            return build()
+        records, errors = self.parts.chain.run(len(columns[0]), build, build_one)
+        for i, (step, error) in errors.items():
+            place = i if good is None else good[i]
+            failed[place] = chain_failure(messages[place], step, error)
+        return records if all(records) else [r for r in records if r is not None]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_spec, (self.spec,)
+
+
+def _own(data: bytes | None) -> SchemaAndValue:
+    text = None if data is None else data.decode("utf-8", "replace")
+    return SchemaAndValue(Schema.OPTIONAL_STRING, text)
+
+
+def _from_spec(spec: PipelineSpec) -> SinkPipeline:
+    return SinkPipeline(spec, spec.retry())

@@ -1,0 +1,173 @@
+"""The source's pipeline: a task's records in, messages for Kafka and failures out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from copy import copy
+from itertools import groupby
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from connect.pipeline.assembly import ConverterPart, Parts, PipelineSpec, assemble
+from connect.pipeline.chain import chain_failure
+from connect.pipeline.failures import Failure, Retry
+from connect.plugin import Converter
+from connect.records import SourceRecord
+
+log = logging.getLogger(__name__)
+
+RawHeaderList = list[tuple[str, bytes | None]]
+
+
+class Outgoing(msgspec.Struct):
+    """Messages of one topic, ready for the producer, as columns."""
+
+    topic: str
+    records: list[SourceRecord]  # as the task gave them
+    partitions: list[int | None]
+    timestamps: list[int | None]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[RawHeaderList]
+
+
+class _Batch(msgspec.Struct):
+    """Records of one topic on their way through the converters."""
+
+    topic: str
+    originals: Sequence[SourceRecord]
+    headers: list[RawHeaderList]
+    failed: dict[int, Failure] = {}
+
+
+class SourcePipeline:
+    """Runs a task's records through the transforms, then header, key and value converters."""
+
+    def __init__(self, spec: PipelineSpec, retry: Retry, parts: Parts | None = None) -> None:
+        self.spec = spec
+        self.parts = parts or assemble(spec, retry)
+        self._retry = retry
+
+    def run(
+        self, records: Sequence[SourceRecord]
+    ) -> tuple[list[Outgoing], list[SourceRecord], list[Failure]]:
+        """Messages in the records' order, the records that were dropped, and those that failed."""
+        failures: list[Failure] = []
+        dropped: list[SourceRecord] = []
+        originals: Sequence[SourceRecord] = records
+        transformed: Sequence[SourceRecord] = records
+        if self.parts.chain.steps:
+            result, errors = self.parts.chain.run(
+                len(records), lambda: [copy(r) for r in records], lambda i: copy(records[i])
+            )
+            failures += [chain_failure(records[i], step, e) for i, (step, e) in errors.items()]
+            if not all(result):
+                dropped = [
+                    r
+                    for i, (r, out) in enumerate(zip(records, result, strict=True))
+                    if out is None and i not in errors
+                ]
+                originals = [r for r, out in zip(records, result, strict=True) if out is not None]
+                transformed = [out for out in result if out is not None]
+            else:
+                transformed = result
+        outgoing: list[Outgoing] = []
+        start = 0
+        for topic, run in groupby(transformed, key=lambda r: r.topic):
+            batch = list(run)
+            some = self._convert(topic, originals[start : start + len(batch)], batch, failures)
+            start += len(batch)
+            if some.records:
+                outgoing.append(some)
+        return outgoing, dropped, failures
+
+    def close(self) -> None:
+        self.parts.chain.close()
+
+    def _convert(
+        self,
+        topic: str,
+        originals: Sequence[SourceRecord],
+        records: list[SourceRecord],
+        failures: list[Failure],
+    ) -> Outgoing:
+        batch = _Batch(topic, originals, [[] for _ in records])
+        self._headers(batch, records)
+        keys = self._column(
+            batch, self.parts.key, [r.key_schema for r in records], [r.key for r in records]
+        )
+        values = self._column(
+            batch, self.parts.value, [r.value_schema for r in records], [r.value for r in records]
+        )
+        columns: list[list[Any]] = [
+            list(originals),
+            [r.partition for r in records],
+            [r.timestamp for r in records],
+            keys,
+            values,
+            batch.headers,
+        ]
+        if batch.failed:
+            good = [i for i in range(len(records)) if i not in batch.failed]
+            columns = [[column[i] for i in good] for column in columns]
+            failures += [batch.failed[i] for i in sorted(batch.failed)]
+        return Outgoing(topic, *columns)
+
+    def _headers(self, batch: _Batch, records: list[SourceRecord]) -> None:
+        part = self.parts.header
+        started = perf_counter()
+        convert = part.converter.from_connect_header
+        call = self._retry.call
+        for i, record in enumerate(records):
+            if not record.headers:
+                continue
+            try:
+                batch.headers[i] = [
+                    (h.name, call(convert, batch.topic, h.name, h.schema, h.value))
+                    for h in record.headers
+                ]
+            except Exception as error:  # noqa: BLE001 - kept as the failure's cause
+                batch.failed[i] = part.failure(batch.originals[i], error)
+        part.seconds += perf_counter() - started
+
+    def _column(
+        self,
+        batch: _Batch,
+        part: ConverterPart[Converter],
+        schemas: list[Any],
+        values: list[Any],
+    ) -> list[bytes | None]:
+        topic, headers, failed = batch.topic, batch.headers, batch.failed
+        lengths = [len(h) for h in headers]
+        started = perf_counter()
+        try:
+            if not failed:
+                return part.converter.from_connect_batch(topic, schemas, values, headers)
+        except Exception as error:  # noqa: BLE001 - who it was is found below
+            log.debug("Writing %d records one by one: %s", len(values), error)
+            # A converter may have appended its headers before it raised.
+            for raw, length in zip(headers, lengths, strict=True):
+                del raw[length:]
+        finally:
+            part.seconds += perf_counter() - started
+        result: list[bytes | None] = [None] * len(values)
+        write = part.converter.from_connect
+        call = self._retry.call
+        for i, value in enumerate(values):
+            if i in failed:
+                continue
+            try:
+                result[i] = call(write, topic, schemas[i], value, headers[i])
+            except Exception as error:  # noqa: BLE001 - kept as the failure's cause
+                failed[i] = part.failure(batch.originals[i], error)
+        return result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_spec, (self.spec,)
+
+
+def _from_spec(spec: PipelineSpec) -> SourcePipeline:
+    return SourcePipeline(spec, spec.retry())

@@ -1,0 +1,97 @@
+"""Records: one message on its way through a connector."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from connect.data.headers import NO_HEADERS, Headers
+from connect.data.schema import Schema
+
+
+class TimestampType(enum.StrEnum):
+    """Who set a record's timestamp. The values are the broker's own words."""
+
+    NO_TIMESTAMP_TYPE = "NoTimestampType"
+    CREATE_TIME = "CreateTime"
+    LOG_APPEND_TIME = "LogAppendTime"
+
+
+class Record(msgspec.Struct):
+    """What source and sink records have in common.
+
+    A value and its schema: see `connect.data.schema` for what a value looks like. Without a
+    schema, structs and maps are dicts, integers int64 and floats float64.
+
+    A record belongs to whoever holds it and its attributes may be set. What `key` and `value`
+    refer to may be shared with others: never change a dict or list in place, make a new one.
+    """
+
+    topic: str
+    partition: int | None
+    key_schema: Schema | None
+    key: Any
+    value_schema: Schema | None
+    value: Any
+    headers: Headers = NO_HEADERS
+    timestamp: int | None = None  # milliseconds since the epoch
+
+
+class SourceRecord(Record, kw_only=True):
+    """A record that a source task read from another system.
+
+    `source_partition` names the stream it came from (a file, a table), `source_offset` the place
+    in it *after* this record. Both are flat maps of strings, numbers, booleans and None. When the
+    record is safely in Kafka the offset is stored, and after a restart the task finds it with
+    `context.offset(partition)`.
+    """
+
+    source_partition: Mapping[str, Any] | None = None
+    source_offset: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        topic: str,
+        value: Any,
+        *,
+        schema: Schema | None = None,
+        key: Any = None,
+        key_schema: Schema | None = None,
+        source_partition: Mapping[str, Any] | None = None,
+        source_offset: Mapping[str, Any] | None = None,
+        partition: int | None = None,
+        headers: Headers = NO_HEADERS,
+        timestamp: int | None = None,
+    ) -> SourceRecord:
+        """A record by what a task usually has at hand."""
+        return cls(
+            topic,
+            partition,
+            key_schema,
+            key,
+            schema,
+            value,
+            headers,
+            timestamp,
+            source_partition=source_partition,
+            source_offset=source_offset,
+        )
+
+
+class SinkRecord(Record):
+    """A record read from Kafka, on its way to a sink task.
+
+    `original_*` is where it lay in Kafka; transforms may have changed `topic` and `partition`.
+    """
+
+    offset: int = -1
+    timestamp_type: TimestampType = TimestampType.NO_TIMESTAMP_TYPE
+    original_topic: str = ""
+    original_partition: int = -1
+
+
+R = TypeVar("R", bound=Record)

@@ -1,0 +1,231 @@
+"""The exactly-once source loop: records and their offsets in one transaction.
+
+Where a transaction ends is `transaction.boundary`: after each poll, at an interval, or where the
+task says. An offset is stored if and only if its records are committed, and a task that was
+replaced can't write any more: its transactional id belongs to the new one.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaException
+
+from connect.errors import ConnectError
+from connect.plugin import Partition
+from connect.records import SourceRecord
+from connect.runtime.source import SourceLoop
+
+log = logging.getLogger(__name__)
+
+INIT_SECONDS = 60.0
+COMMIT_SECONDS = 120.0
+
+# Encodes offsets as records of the offsets topic; only the worker knows the keys in use.
+EncodeOffsets = Callable[
+    [list[tuple[Partition, dict[str, Any] | None]]], list[tuple[bytes, bytes | None]]
+]
+
+
+class TransactionRequests:
+    """The TransactionContext of a task that sets its own boundaries."""
+
+    def __init__(self) -> None:
+        self.commit_records: set[int] = set()
+        self.abort_records: set[int] = set()
+        self.commit_batch = False
+        self.abort_batch = False
+
+    def commit(self, record: SourceRecord | None = None) -> None:
+        if record is None:
+            self.commit_batch = True
+        else:
+            self.commit_records.add(id(record))
+
+    def abort(self, record: SourceRecord | None = None) -> None:
+        if record is None:
+            self.abort_batch = True
+        else:
+            self.abort_records.add(id(record))
+
+    def clear(self) -> None:
+        self.commit_records.clear()
+        self.abort_records.clear()
+        self.commit_batch = self.abort_batch = False
+
+
+class ExactlyOnceLoop(SourceLoop):
+    """A SourceLoop whose producer is transactional.
+
+    `requests` is given for transaction.boundary=connector, `interval` for interval; with neither
+    every batch that `poll` returns is a transaction.
+    """
+
+    def __init__(
+        self,
+        *,
+        offsets_topic: str,
+        encode_offsets: EncodeOffsets,
+        requests: TransactionRequests | None,
+        interval: float | None,
+        **common: Any,
+    ) -> None:
+        super().__init__(**common)
+        self._offsets_topic = offsets_topic
+        self._encode_offsets = encode_offsets
+        self._requests = requests
+        self._interval = interval
+        self._open = False
+        self._opened = 0.0
+        self._unconfirmed: list[SourceRecord] = []
+        self.counts |= {
+            "transactions": 0, "aborted": 0, "transaction_records": 0, "transaction_max": 0,
+        }  # fmt: skip
+
+    def take_over(self) -> None:
+        """Fence whoever used the transactional id before. Blocks."""
+        try:
+            self._producer.init_transactions(INIT_SECONDS)
+        except KafkaException as error:
+            raise ConnectError(
+                f"The task could not begin to write in transactions: {error.args[0].str()}"
+            ) from error
+
+    # -- sending ----------------------------------------------------------------------------
+
+    def _send(self, records: list[SourceRecord]) -> None:
+        if self._requests is None:
+            self._add(records)
+            due = self._interval is None or time.monotonic() - self._opened >= self._interval
+            if due:
+                self._end_transaction()
+            return
+        self._send_by_request(self._requests, records)
+
+    def _send_by_request(self, requests: TransactionRequests, records: list[SourceRecord]) -> None:
+        """Cut the batch where the task wants a transaction to end."""
+        start = 0
+        for i, record in enumerate(records):
+            if id(record) in requests.abort_records:
+                self._add(records[start : i + 1])
+                self._abort_transaction()
+            elif id(record) in requests.commit_records:
+                self._add(records[start : i + 1])
+                self._end_transaction()
+            else:
+                continue
+            start = i + 1
+        if start < len(records):
+            self._add(records[start:])
+        if requests.abort_batch:
+            self._abort_transaction()
+        elif requests.commit_batch:
+            self._end_transaction()
+        requests.clear()
+
+    def _add(self, records: list[SourceRecord]) -> None:
+        if not self._open:
+            self._producer.begin_transaction()
+            self._open = True
+            self._opened = time.monotonic()
+        super()._send(records)
+        self._unconfirmed += records
+
+    def _see_to_undelivered(self) -> None:
+        """A record that Kafka refuses fails the task: a transaction is whole or not at all."""
+        if self._undelivered:
+            error, message = self._undelivered[0]
+            raise ConnectError(
+                f"A record for topic '{message.topic()}' was refused, so its transaction can't be "
+                f"committed: {error.str()}. With exactly-once, errors.tolerance does not cover "
+                "what the producer refuses."
+            ) from KafkaException(error)
+
+    # -- ending transactions ----------------------------------------------------------------
+
+    def _end_transaction(self) -> None:
+        """Commit the records under way together with their offsets."""
+        if not self._open:
+            return
+        started = time.perf_counter()
+        self._tolerance.settle()
+        self._write_offsets()
+        try:
+            self._producer.commit_transaction(COMMIT_SECONDS)
+        except KafkaException as error:
+            self._see_to_undelivered()
+            raise ConnectError(
+                f"The transaction could not be committed: {error.args[0].str()}. "
+                "The task goes on from the last committed one when it is restarted."
+            ) from error
+        self._open = False
+        self.counts["commits"] += 1
+        self.counts["transactions"] += 1
+        size = len(self._unconfirmed)
+        self.counts["transaction_records"] += size
+        self.counts["transaction_max"] = max(size, self.counts["transaction_max"])
+        took = time.perf_counter() - started
+        self.counts["commit_seconds"] += took
+        self.counts["commit_seconds_max"] = max(took, self.counts["commit_seconds_max"])
+        self._unconfirmed = []
+        self._task.commit()
+
+    def _abort_transaction(self) -> None:
+        """Drop the records under way, but remember that they were read."""
+        if self._open:
+            self._producer.abort_transaction(COMMIT_SECONDS)
+            self._open = False
+            # What was not sent yet is reported as undelivered, and rightly so.
+            self._producer.poll(0)
+            self._undelivered.clear()
+        self._unconfirmed = []
+        self.counts["aborted"] += 1
+        if self._offsets:
+            self._producer.begin_transaction()
+            self._open = True
+            self._end_transaction()
+
+    def _write_offsets(self) -> None:
+        if not self._offsets:
+            return
+        for key, value in self._encode_offsets(list(self._offsets.values())):
+            self._producer.produce(self._offsets_topic, value=value, key=key)
+        self._offsets = {}
+
+    # -- the moments at which a plain loop stores offsets -----------------------------------
+
+    def _commit_if_due(self) -> None:
+        if self._interval is not None and self._open:
+            if time.monotonic() - self._opened >= self._interval:
+                self._end_transaction()
+        elif not self._open and self._offsets:
+            # Everything of a batch was dropped or dead-lettered: its offsets still count.
+            self._producer.begin_transaction()
+            self._open = True
+            self._end_transaction()
+
+    def _commit(self) -> None:
+        """On pause and at the end: what the task has finished is committed, the rest is not.
+
+        A task that sets its own boundaries may be in the middle of one, which is dropped and read
+        again.
+        """
+        if self._requests is None:
+            self._end_transaction()
+        elif self._open and not self._control.paused:
+            self._producer.abort_transaction(COMMIT_SECONDS)
+            self._open = False
+        elif self._open:
+            self._end_transaction()
+
+    def abandon(self) -> None:
+        """After a failure: leave nothing half open for readers to wait for."""
+        if self._open:
+            self._open = False
+            try:
+                self._producer.abort_transaction(10.0)
+            except KafkaException as error:
+                log.warning("The open transaction was not aborted: %s", error.args[0].str())

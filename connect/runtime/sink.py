@@ -1,0 +1,465 @@
+"""The sink task's loop: consume, convert, transform, put, flush, commit."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+
+from connect.errors import ConnectError, RetriableError
+from connect.pipeline import Failure, SinkPipeline, Stage
+from connect.plugin import ErrantRecordReporter, SinkTask, TopicPartition
+from connect.records import SinkRecord
+from connect.runtime.control import Control
+from connect.runtime.measures import furthest_behind
+from connect.runtime.tolerance import Tolerance
+from connect.runtime.topics import Subscription
+
+log = logging.getLogger(__name__)
+
+# How long an idle loop sleeps in the consumer before it looks at its control line again.
+IDLE_SECONDS = 0.25
+LAG_SECONDS = 1.0  # between two looks at how far behind the task is
+# A put that asks to be tried again waits this long at first, then twice as long each time.
+RETRY_SECONDS = 0.1
+RETRY_MAX_SECONDS = 10.0
+
+_Place = tuple[str, int, int]  # topic, partition, offset
+
+PUT_CLASS = "org.apache.kafka.connect.sink.SinkTask"
+
+
+class SinkContext:
+    """The SinkTaskContext of a running task."""
+
+    def __init__(self, config: Mapping[str, str]) -> None:
+        self.config = config
+        self.assignment: set[TopicPartition] = set()
+        self.errant_record_reporter: ErrantRecordReporter | None = None
+        self.rewinds: dict[TopicPartition, int] = {}
+        self.paused: set[TopicPartition] = set()
+        self.pause_changed = False
+        self.timeout_ms: int | None = None
+        self.commit_requested = False
+
+    def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.rewinds.update(offsets)
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        self.paused.update(partitions)
+        self.pause_changed = True
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        self.paused.difference_update(partitions)
+        self.pause_changed = True
+
+    def timeout(self, milliseconds: int) -> None:
+        self.timeout_ms = milliseconds
+
+    def request_commit(self) -> None:
+        self.commit_requested = True
+
+
+class SinkLoop:
+    """Drives one sink task from its partitions' messages to committed offsets.
+
+    Offsets are committed when the task has flushed and every dead letter before them is safe.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        task: SinkTask,
+        context: SinkContext,
+        consumer: Consumer,
+        pipeline: SinkPipeline,
+        tolerance: Tolerance,
+        control: Control,
+        config: Mapping[str, str],
+        commit_before_put: bool,
+        commit_interval: float,
+        batch: int,
+        cooperative: bool,
+        on_state: Callable[[bool], None],
+        on_topics: Callable[[set[str]], None],
+        on_member: Callable[[str], None],
+    ) -> None:
+        self._name = name
+        self._task = task
+        self._context = context
+        self._consumer = consumer
+        self._pipeline = pipeline
+        self._tolerance = tolerance
+        self._control = control
+        self._config = config
+        self._commit_before_put = commit_before_put
+        self._commit_interval = commit_interval
+        self._batch = batch
+        self._cooperative = cooperative
+        self._on_state = on_state
+        self._on_topics = on_topics
+        self._on_member = on_member
+        self._positions: dict[TopicPartition, int] = {}  # taken by the task
+        self._committed: dict[TopicPartition, int] = {}
+        self._begin: dict[TopicPartition, int] = {}  # where to read again from if flush fails
+        self._pending: list[SinkRecord] = []  # to be put again
+        self._messages: list[Any] = []  # the batch under way, for reports
+        self._reported: dict[_Place, Future[None]] = {}  # of that batch, by the task itself
+        self._retry_at = 0.0
+        self._retry_delay = RETRY_SECONDS
+        self._next_commit = time.monotonic() + commit_interval
+        self._shown_paused = control.paused
+        self._seen_topics: set[str] = set()
+        self._next_look = 0.0
+        self.lag: int | None = None  # how many records the furthest partition is behind
+        self.busy_since: float | None = None  # when the call of put() under way began
+        self.counts = {
+            "read": 0, "sent": 0, "batches": 0, "put_seconds": 0.0, "put_seconds_max": 0.0,
+            "commits": 0, "commit_failures": 0, "commit_seconds": 0.0, "commit_seconds_max": 0.0,
+            "batch_max": 0,
+        }  # fmt: skip
+        if tolerance.reports:
+            context.errant_record_reporter = self
+
+    # -- life -------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run until told to stop. The caller stops the task and closes the consumer."""
+        subscription = Subscription(
+            self._consumer,
+            self._config,
+            on_assign=self._assigned,
+            on_revoke=self._revoked,
+            on_lost=self._lost,
+        )
+        while not self._control.stopping:
+            subscription.refresh()
+            if subscription.empty:
+                self._show_pause()
+                self._control.wait(IDLE_SECONDS)
+            else:
+                self._turn()
+
+    def finish(self) -> None:
+        """Commit what is safe and give the partitions back. After an error: commit nothing new."""
+        if self._context.assignment:
+            partitions = sorted(self._context.assignment)
+            if not self._pending:
+                self._commit(closing=True)
+            self._task.close(partitions)
+            self._context.assignment.clear()
+
+    def close_after_failure(self) -> None:
+        if self._context.assignment:
+            self._task.close(sorted(self._context.assignment))
+            self._context.assignment.clear()
+
+    def _turn(self) -> None:
+        self._show_pause()
+        self._apply_pauses()
+        messages = self._consume()
+        if self._pending:
+            if time.monotonic() >= self._retry_at:
+                self._put(self._pending, again=True)
+        elif messages:
+            self._take(messages)
+        elif not self._control.paused and self._context.assignment:
+            self._put([], again=False)
+        if self._context.rewinds:
+            self._rewind()
+        if self._context.commit_requested or time.monotonic() >= self._next_commit:
+            self._context.commit_requested = False
+            self._commit()
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LAG_SECONDS
+            self.lag = furthest_behind(self._consumer, self._positions)
+
+    # -- consuming --------------------------------------------------------------------------
+
+    def _consume(self) -> list[Any]:
+        now = time.monotonic()
+        wait = min(IDLE_SECONDS, max(0.0, self._next_commit - now))
+        if self._pending:
+            wait = min(wait, max(0.0, self._retry_at - now))
+        first = self._consumer.poll(wait)
+        if first is None:
+            return []
+        messages = [first, *self._consumer.consume(self._batch - 1, 0)]
+        errors = [e for m in messages if (e := m.error()) is not None]
+        if errors:
+            for error in errors:
+                _raise_unless_passing(error)
+            messages = [m for m in messages if m.error() is None]
+        return messages
+
+    def _take(self, messages: list[Any]) -> None:
+        self._messages = messages
+        if len(self._begin) < len(self._context.assignment):
+            for m in messages:
+                self._begin.setdefault(TopicPartition(m.topic(), m.partition()), m.offset())
+        self._reported.clear()
+        self.counts["read"] += len(messages)
+        topics = {m.topic() for m in messages}
+        if not topics <= self._seen_topics:
+            self._seen_topics |= topics
+            self._on_topics(self._seen_topics)
+        records, failures = self._pipeline.run(messages)
+        self._tolerance.handle(failures, len(messages))
+        if self._commit_before_put:
+            self._positions = self._consumed()
+            self._commit_offsets(self._positions)
+        self._put(records, again=False)
+
+    def _put(self, records: list[SinkRecord], *, again: bool) -> None:
+        started = time.perf_counter()
+        try:
+            self._call_put(records)
+        except RetriableError as error:
+            self._put_later(records, error, again=again)
+            return
+        except Exception as error:
+            if not self._tolerance.tolerates or not records:
+                raise ConnectError(
+                    "Exiting WorkerSinkTask due to unrecoverable exception."
+                ) from error
+            self._narrow(records, error)
+        took = time.perf_counter() - started
+        if records:
+            self.counts["sent"] += len(records)
+            self.counts["batches"] += 1
+            self.counts["batch_max"] = max(len(records), self.counts["batch_max"])
+            self.counts["put_seconds"] += took
+            self.counts["put_seconds_max"] = max(took, self.counts["put_seconds_max"])
+        self._pending = []
+        self._retry_delay = RETRY_SECONDS
+        if again:
+            self._apply_pauses(force=True)
+        self._positions = self._consumed()
+
+    def _call_put(self, records: list[SinkRecord]) -> None:
+        self.busy_since = time.monotonic()
+        try:
+            self._task.put(records)
+        finally:
+            self.busy_since = None
+
+    def _consumed(self) -> dict[TopicPartition, int]:
+        """Where the consumer stands: behind everything that was taken."""
+        return {
+            TopicPartition(p.topic, p.partition): p.offset
+            for p in self._consumer.position(_kafka(self._context.assignment))
+            if p.offset >= 0
+        }
+
+    def _put_later(self, records: list[SinkRecord], error: Exception, *, again: bool) -> None:
+        """Keep the batch, fetch nothing more, and try again after a while."""
+        wait = self._retry_delay
+        if self._context.timeout_ms is not None:
+            wait = self._context.timeout_ms / 1000
+            self._context.timeout_ms = None
+        else:
+            self._retry_delay = min(2 * self._retry_delay, RETRY_MAX_SECONDS)
+        log.warning("put() is tried again in %.1f s: %s", wait, error)
+        self._retry_at = time.monotonic() + wait
+        self._pending = records
+        if not again:
+            self._consumer.pause(_kafka(self._context.assignment))
+
+    def _narrow(self, records: list[SinkRecord], error: Exception) -> None:
+        """Halve a batch that the task refuses until the records it refuses stand alone.
+
+        Records beside a guilty one may reach the task twice, as after any retry. Those that the
+        task has reported itself do not.
+        """
+        records = [r for r in records if _place(r) not in self._reported]
+        if not records:
+            return
+        if len(records) == 1:
+            record = records[0]
+            self._tolerance.handle(
+                [Failure(self._message(record), Stage.TASK_PUT, PUT_CLASS, error)]
+            )
+            return
+        middle = len(records) // 2
+        for half in (records[:middle], records[middle:]):
+            while half:
+                try:
+                    self._call_put(half)
+                except RetriableError as retriable:
+                    log.warning("put() is tried again in %.1f s: %s", RETRY_SECONDS, retriable)
+                    if self._control.wait(RETRY_SECONDS):
+                        raise
+                    continue
+                except Exception as narrower:  # noqa: BLE001 - ends as a failure's cause
+                    self._narrow(half, narrower)
+                break
+
+    def report(self, record: SinkRecord, error: Exception) -> Future[None]:
+        """Dead-letter a record for the task; once, however often a retry makes it do so."""
+        place = _place(record)
+        if place not in self._reported:
+            failure = Failure(self._message(record), Stage.TASK_PUT, PUT_CLASS, error)
+            self._reported[place] = self._tolerance.report_one(failure)
+        return self._reported[place]
+
+    def _message(self, record: SinkRecord) -> Any:
+        """The message a record was made from."""
+        place = _place(record)
+        for message in self._messages:
+            if (message.topic(), message.partition(), message.offset()) == place:
+                return message
+        raise ConnectError(f"A record was reported that is not of the current batch: {place}")
+
+    # -- committing -------------------------------------------------------------------------
+
+    def _commit(self, *, closing: bool = False) -> None:
+        self._next_commit = time.monotonic() + self._commit_interval
+        offsets = {p: o for p, o in self._positions.items() if p in self._context.assignment}
+        if not offsets or (offsets == self._committed and not closing):
+            return
+        started = time.perf_counter()
+        try:
+            safe = self._task.pre_commit(dict(offsets))
+        except Exception as error:
+            self.counts["commit_failures"] += 1
+            if closing:
+                log.exception("Offsets are not committed: flush failed while closing")
+                return
+            log.warning("Offsets are not committed and records are read again: %s", error)
+            self._back_to_committed(offsets)
+            return
+        self._tolerance.settle()
+        safe = {p: o for p, o in safe.items() if p in self._context.assignment}
+        if self._commit_offsets(safe):
+            took = time.perf_counter() - started
+            self.counts["commit_seconds"] += took
+            self.counts["commit_seconds_max"] = max(took, self.counts["commit_seconds_max"])
+
+    def _commit_offsets(self, safe: Mapping[TopicPartition, int]) -> bool:
+        if not safe:
+            return False
+        try:
+            self._consumer.commit(
+                offsets=[KafkaPartition(p.topic, p.partition, o) for p, o in safe.items()],
+                asynchronous=False,
+            )
+        except KafkaException as error:
+            self.counts["commit_failures"] += 1
+            log.warning("Offsets could not be committed, will try again: %s", error.args[0].str())
+            return False
+        self._committed.update(safe)
+        self._begin.update(safe)
+        self.counts["commits"] += 1
+        return True
+
+    def _back_to_committed(self, offsets: Iterable[TopicPartition]) -> None:
+        for p in offsets:
+            self._consumer.seek(KafkaPartition(p.topic, p.partition, self._begin[p]))
+        self._positions = {}
+
+    def _rewind(self) -> None:
+        for partition, offset in self._context.rewinds.items():
+            if partition in self._context.assignment:
+                self._consumer.seek(KafkaPartition(partition.topic, partition.partition, offset))
+                self._positions[partition] = offset
+        self._context.rewinds.clear()
+
+    # -- partitions come and go -------------------------------------------------------------
+
+    def _assigned(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        new = [TopicPartition(p.topic, p.partition) for p in partitions]
+        self._on_member(consumer.memberid() or "")
+        self._context.assignment.update(new)
+        log.info("Assigned %s", ", ".join(f"{p.topic}-{p.partition}" for p in new) or "nothing new")
+        if new:
+            self._task.open(new)
+        # A sink that keeps its own offsets says in open() where to begin.
+        begin = [
+            KafkaPartition(p.topic, p.partition, self._context.rewinds.pop(p))
+            if p in self._context.rewinds
+            else known
+            for p, known in zip(new, partitions, strict=True)
+        ]
+        if self._cooperative:
+            consumer.incremental_assign(begin)
+        else:
+            consumer.assign(begin)
+        if self._pending or self._control.paused:
+            consumer.pause(partitions)
+
+    def _revoked(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        if not self._pending:
+            self._commit(closing=True)
+        self._lost(consumer, partitions)
+
+    def _lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        self._drop([TopicPartition(p.topic, p.partition) for p in partitions])
+        if self._cooperative:
+            consumer.incremental_unassign(partitions)
+        else:
+            consumer.unassign()
+
+    def _drop(self, gone: list[TopicPartition]) -> None:
+        # When the loop has finished, the task has closed them already.
+        gone = [p for p in gone if p in self._context.assignment]
+        if gone:
+            self._task.close(gone)
+        lost = set(gone)
+        self._context.assignment -= lost
+        self._context.paused -= lost
+        for partition in gone:
+            self._positions.pop(partition, None)
+            self._committed.pop(partition, None)
+            self._begin.pop(partition, None)
+        self._pending = [
+            r
+            for r in self._pending
+            if TopicPartition(r.original_topic, r.original_partition) not in lost
+        ]
+
+    # -- pausing ----------------------------------------------------------------------------
+
+    def _show_pause(self) -> None:
+        if self._control.paused != self._shown_paused:
+            self._shown_paused = self._control.paused
+            self._apply_pauses(force=True)
+            if self._shown_paused:
+                self._commit()
+            self._on_state(self._shown_paused)
+
+    def _apply_pauses(self, *, force: bool = False) -> None:
+        if not (force or self._context.pause_changed) or self._pending:
+            return
+        self._context.pause_changed = False
+        assigned = self._context.assignment
+        held = assigned if self._control.paused else assigned & self._context.paused
+        if held:
+            self._consumer.pause(_kafka(held))
+        if assigned - held:
+            self._consumer.resume(_kafka(assigned - held))
+
+
+def _place(record: SinkRecord) -> _Place:
+    return record.original_topic, record.original_partition, record.offset
+
+
+def _kafka(partitions: Iterable[TopicPartition]) -> list[KafkaPartition]:
+    return [KafkaPartition(p.topic, p.partition) for p in partitions]
+
+
+def _raise_unless_passing(error: KafkaError) -> None:
+    """Errors that librdkafka mends by itself are logged; the others fail the task."""
+    if error.code() == KafkaError._MAX_POLL_EXCEEDED or error.retriable():
+        log.warning("Kafka: %s", error.str())
+    elif error.code() in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}:
+        log.warning("Kafka: %s. Waiting for the topic to be created.", error.str())
+    elif error.code() in {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN}:
+        log.warning("Kafka is out of reach: %s", error.str())
+    else:
+        raise ConnectError(f"Kafka: {error.str()}") from KafkaException(error)

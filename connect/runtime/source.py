@@ -1,0 +1,342 @@
+"""The source task's loop: poll, transform, convert, produce, store offsets."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import orjson
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from connect.errors import ConnectError, RetriableError
+from connect.pipeline import Failure, Outgoing, RawMessage, SourcePipeline, Stage
+from connect.plugin import Partition, SourceTask, TopicPartition, TransactionContext
+from connect.records import SourceRecord
+from connect.runtime.control import Control
+from connect.runtime.tolerance import Tolerance
+from connect.runtime.topics import TopicCreation
+
+log = logging.getLogger(__name__)
+
+# A poll() that finds nothing and returns at once must not turn into a busy loop.
+EMPTY_POLL_SECONDS = 0.05
+IDLE_SECONDS = 0.25
+RETRY_SECONDS = 0.1
+
+
+PRODUCER_CLASS = "org.apache.kafka.clients.producer.KafkaProducer"
+
+
+class StoppedError(ConnectError):
+    """The task was told to stop while Kafka took no more records. Their offsets are not stored."""
+
+
+class OffsetStore(Protocol):
+    """Where source offsets are kept."""
+
+    def read(self, partitions: list[Partition]) -> list[dict[str, Any] | None]: ...
+
+    def write(self, offsets: list[tuple[Partition, dict[str, Any] | None]]) -> None: ...
+
+
+class SourceContext:
+    """The SourceTaskContext of a running task."""
+
+    transaction: TransactionContext | None = None
+
+    def __init__(self, config: Mapping[str, str], store: OffsetStore) -> None:
+        self.config = config
+        self._store = store
+
+    def offset(self, partition: Partition) -> dict[str, Any] | None:
+        return self._store.read([partition])[0]
+
+    def offsets(self, partitions: Iterable[Partition]) -> list[dict[str, Any] | None]:
+        return self._store.read(list(partitions))
+
+
+class SourceLoop:
+    """Drives one source task from `poll` to stored offsets.
+
+    Offsets are stored at intervals, and only when everything produced before is acknowledged:
+    the loop lets the producer drain first. So what is stored is always a prefix without gaps.
+    """
+
+    def __init__(
+        self,
+        *,
+        task: SourceTask,
+        make_producer: Callable[..., Producer],
+        pipeline: SourcePipeline,
+        tolerance: Tolerance,
+        control: Control,
+        store: OffsetStore,
+        commit_interval: float,
+        commit_timeout: float,
+        creation: TopicCreation,
+        on_state: Callable[[bool], None],
+        on_topics: Callable[[set[str]], None],
+    ) -> None:
+        self._task = task
+        # Only a task that wants to hear of every record's delivery pays for being told.
+        self._acknowledge = type(task).commit_record is not SourceTask.commit_record
+        self._producer = make_producer(self._delivered, every_delivery=self._acknowledge)
+        self._pipeline = pipeline
+        self._tolerance = tolerance
+        self._control = control
+        self._store = store
+        self._creation = creation
+        self._commit_interval = commit_interval
+        self._commit_timeout = commit_timeout
+        self._on_state = on_state
+        self._on_topics = on_topics
+        self._offsets: dict[bytes, tuple[Partition, dict[str, Any] | None]] = {}
+        self._undelivered: list[tuple[KafkaError, Any]] = []
+        self._next_commit = time.monotonic() + commit_interval
+        self._shown_paused = control.paused
+        self._seen_topics: set[str] = set()
+        self.busy_since: float | None = None  # when the call of poll() under way began
+        self.counts = {
+            "polled": 0, "written": 0, "batches": 0, "poll_seconds": 0.0,
+            "poll_seconds_max": 0.0, "commits": 0, "commit_failures": 0, "commit_seconds": 0.0,
+            "commit_seconds_max": 0.0, "batch_max": 0,
+        }  # fmt: skip
+
+    # -- life -------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run until told to stop. The caller stops the task."""
+        try:
+            while not self._control.stopping:
+                self._turn()
+        except StoppedError:
+            log.warning("Stopped while Kafka took no more records; they are read again next time")
+
+    def _turn(self) -> None:
+        self._show_pause()
+        if self._control.paused:
+            self._commit_if_due()
+            self._control.wait_while_paused(IDLE_SECONDS)
+            return
+        records = self._poll()
+        if records:
+            self._send(records)
+        self._producer.poll(0)
+        self._see_to_undelivered()
+        self._commit_if_due()
+
+    def finish(self) -> None:
+        """Let the producer drain and store what is safe."""
+        self._commit()
+
+    def abandon(self) -> None:
+        """After a failure: nothing more is stored."""
+
+    @property
+    def active(self) -> int:
+        """Records produced and not yet acknowledged."""
+        return len(self._producer)
+
+    def _poll(self) -> list[SourceRecord]:
+        started = time.perf_counter()
+        self.busy_since = time.monotonic()
+        try:
+            records = self._task.poll()
+        except RetriableError as error:
+            log.warning("poll() is tried again: %s", error)
+            self._control.wait(RETRY_SECONDS)
+            return []
+        finally:
+            self.busy_since = None
+        took = time.perf_counter() - started
+        if not records:
+            if took < EMPTY_POLL_SECONDS:
+                self._control.wait(EMPTY_POLL_SECONDS - took)
+            return []
+        self.counts["polled"] += len(records)
+        self.counts["batches"] += 1
+        self.counts["batch_max"] = max(len(records), self.counts["batch_max"])
+        self.counts["poll_seconds"] += took
+        self.counts["poll_seconds_max"] = max(took, self.counts["poll_seconds_max"])
+        return records
+
+    # -- producing --------------------------------------------------------------------------
+
+    def _send(self, records: list[SourceRecord]) -> None:
+        outgoing, dropped, failures = self._pipeline.run(records)
+        self._tolerance.handle(failures, len(records))
+        for batch in outgoing:
+            if batch.topic not in self._seen_topics:
+                self._creation.ensure(batch.topic)
+                self._seen_topics.add(batch.topic)
+                self._on_topics(self._seen_topics)
+            self._produce(batch)
+        for record in dropped:
+            self._task.commit_record(record, None)
+        for failure in failures:
+            self._task.commit_record(failure.record, None)
+        self._note_offsets(records)
+
+    def _produce(self, batch: Outgoing) -> None:
+        self.counts["written"] += len(batch.records)
+        # produce_batch() is the quickest, but knows neither headers nor timestamps.
+        if self._acknowledge or any(batch.headers) or any(batch.timestamps):
+            self._produce_singly(batch)
+            return
+        messages: list[dict[str, Any]] = [
+            {"value": value, "key": key}
+            if partition is None
+            else {"value": value, "key": key, "partition": partition}
+            for key, value, partition in zip(
+                batch.keys, batch.values, batch.partitions, strict=True
+            )
+        ]
+        while self._producer.produce_batch(batch.topic, messages) != len(messages):
+            # The queue is full: what was refused keeps its order and goes again.
+            messages = [m for m in messages if "_error" in m]
+            for message in messages:
+                error = message.pop("_error")
+                if error.code() != KafkaError._QUEUE_FULL:
+                    refused = RawMessage(batch.topic, message["value"], message["key"])
+                    self._undelivered.append((error, refused))
+                    message["refused"] = True
+            messages = [m for m in messages if "refused" not in m]
+            self._wait_for_room()
+
+    def _produce_singly(self, batch: Outgoing) -> None:
+        produce = self._producer.produce
+        topic = batch.topic
+        for record, key, value, headers, partition, timestamp in zip(
+            batch.records,
+            batch.keys,
+            batch.values,
+            batch.headers,
+            batch.partitions,
+            batch.timestamps,
+            strict=True,
+        ):
+            where = -1 if partition is None else partition
+            heard = self._acknowledger(record) if self._acknowledge else None
+            while True:
+                try:
+                    produce(topic, value, key, where, heard, None, timestamp or 0, headers or None)
+                except BufferError:
+                    self._wait_for_room()
+                except KafkaException as error:
+                    refused = RawMessage(topic, value, key, headers=headers)
+                    self._undelivered.append((error.args[0], refused))
+                    break
+                else:
+                    break
+
+    def _wait_for_room(self) -> None:
+        """The producer's queue is full: let it drain. This is the back-pressure on poll()."""
+        self._producer.poll(0.05)
+        self._see_to_undelivered()
+        if self._control.stopping:
+            raise StoppedError
+
+    def _acknowledger(self, record: SourceRecord) -> Callable[..., None]:
+        def delivered(error: KafkaError | None, message: Any) -> None:
+            self._delivered(error, message)
+            if error is None:
+                place = TopicPartition(message.topic(), message.partition())
+                self._task.commit_record(record, place)
+
+        return delivered
+
+    def _delivered(self, error: KafkaError | None, message: Any) -> None:
+        if error is not None:
+            self._undelivered.append((error, message))
+
+    def _see_to_undelivered(self) -> None:
+        """Find out which records Kafka refuses, and fail or skip them as errors.tolerance says.
+
+        A broker refuses a whole batch for one record that is too large, so each is sent again
+        alone first: the innocent ones get through.
+        """
+        while self._undelivered:
+            refused, self._undelivered = self._undelivered, []
+            failures = []
+            for error, message in refused:
+                again = self._send_alone(message) if len(refused) > 1 else error
+                if again is not None:
+                    cause = KafkaException(again)
+                    failures.append(Failure(message, Stage.KAFKA_PRODUCE, PRODUCER_CLASS, cause))
+            self._tolerance.handle(failures)
+
+    def _send_alone(self, message: Any) -> KafkaError | None:
+        outcome: list[KafkaError | None] = []
+        try:
+            self._producer.produce(
+                message.topic(),
+                message.value(),
+                message.key(),
+                headers=message.headers() or None,
+                on_delivery=lambda error, _: outcome.append(error),
+            )
+        except KafkaException as error:
+            refused: KafkaError = error.args[0]
+            return refused
+        self._producer.flush(self._commit_timeout)
+        # Successes are not reported unless the task wants to hear of them.
+        return outcome[0] if outcome else None
+
+    # -- offsets ----------------------------------------------------------------------------
+
+    def _note_offsets(self, records: list[SourceRecord]) -> None:
+        """Remember the last offset of each source partition in the batch."""
+        last = records[0]
+        for record in records:
+            # Most batches come from one partition, often under one and the same dict.
+            if (
+                record.source_partition is not last.source_partition
+                and record.source_partition != last.source_partition
+            ):
+                self._note_offset(last)
+            last = record
+        self._note_offset(last)
+
+    def _note_offset(self, record: SourceRecord) -> None:
+        if record.source_partition is None:
+            return
+        key = orjson.dumps(record.source_partition, option=orjson.OPT_SORT_KEYS)
+        offset = None if record.source_offset is None else dict(record.source_offset)
+        self._offsets[key] = (dict(record.source_partition), offset)
+
+    def _commit_if_due(self) -> None:
+        if time.monotonic() >= self._next_commit:
+            self._commit()
+
+    def _commit(self) -> None:
+        started = time.perf_counter()
+        self._next_commit = time.monotonic() + self._commit_interval
+        left = self._producer.flush(self._commit_timeout)
+        self._see_to_undelivered()
+        if left:
+            self.counts["commit_failures"] += 1
+            log.warning(
+                "Offsets are not stored yet: Kafka has not acknowledged %d records within "
+                "offset.flush.timeout.ms (%.1f s)",
+                left,
+                self._commit_timeout,
+            )
+            return
+        self._tolerance.settle()
+        if self._offsets:
+            self._store.write(list(self._offsets.values()))
+            self._offsets = {}
+            self.counts["commits"] += 1
+            took = time.perf_counter() - started
+            self.counts["commit_seconds"] += took
+            self.counts["commit_seconds_max"] = max(took, self.counts["commit_seconds_max"])
+        self._task.commit()
+
+    def _show_pause(self) -> None:
+        if self._control.paused != self._shown_paused:
+            self._shown_paused = self._control.paused
+            if self._shown_paused:
+                self._commit()
+            self._on_state(self._shown_paused)

@@ -1,0 +1,1 @@
+"""Lines of a file to a topic, and back: the FileStream connectors."""

@@ -1,0 +1,390 @@
+"""The JDBC sink: records into tables."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, NoReturn
+
+from sqlalchemy import Connection
+
+from connect import (
+    Config,
+    ConfigDef,
+    ConfigError,
+    ConfigValue,
+    ConnectError,
+    DataError,
+    RetriableError,
+    Schema,
+    SinkConnector,
+    SinkRecord,
+    SinkTask,
+    TopicPartition,
+)
+from connectors.jdbc.database import Database, is_database_error, is_passing, reason, url_of
+from connectors.jdbc.dialects import Dialect, Write, dialect_of
+from connectors.jdbc.envelope import is_envelope, unwrap
+from connectors.jdbc.inferred import UNKNOWN, InferredSchemas
+from connectors.jdbc.kinds import Convert
+from connectors.jdbc.rows import Row, RowMaker, row_maker
+from connectors.jdbc.shapes import Shape, TableName
+from connectors.jdbc.sink_config import SINK_CONFIG, SinkSettings, check_sink
+from connectors.jdbc.tables import Tables
+from connectors.jdbc.urls import database_url
+
+log = logging.getLogger(__name__)
+
+_MOST_PLANS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How records of one topic and one pair of schemas are written."""
+
+    table: TableName
+    maker: RowMaker
+    converts: tuple[tuple[int, Convert], ...]
+    is_delete: bool
+    write: Write
+    # Plans are found by the identity of these, so they must not go away.
+    schemas: tuple[Schema | None, Schema | None]
+
+
+class _Item(NamedTuple):
+    record: SinkRecord
+    plan: _Plan
+    row: Row
+    key: Row
+
+
+class _Segment:
+    """Rows of one table that can be written together without changing what comes out.
+
+    With upsert and update the last row of a key is what counts; a delete before it still does.
+    """
+
+    def __init__(self) -> None:
+        self.write: Write | None = None
+        self.rows: dict[Any, Row] = {}
+        self.delete: Write | None = None
+        self.deleted: dict[Row, None] = {}
+
+    def takes(self, plan: _Plan, *, by_key: bool) -> bool:
+        if plan.is_delete:
+            return by_key or self.write is None
+        return self.write is None or self.write is plan.write
+
+    def add(self, item: _Item, *, by_key: bool) -> None:
+        if item.plan.is_delete:
+            self.delete = item.plan.write
+            self.deleted[item.key] = None
+            self.rows.pop(item.key, None)
+        else:
+            self.write = item.plan.write
+            self.rows[item.key if by_key else len(self.rows)] = item.row
+
+
+class JdbcSinkTask(SinkTask):
+    """Writes each batch in one transaction.
+
+    A batch that the database refuses is halved, within the transaction, until the guilty records
+    stand alone; these are reported. One that fails for a reason that may pass is tried again.
+    """
+
+    def start(self, config: Config) -> None:
+        self._settings = settings = SinkSettings.of(config)
+        zone = settings.zone.key
+        self._database = database = Database(url_of(config), lambda raw: _prepare(raw, zone))
+        self._dialect = dialect_of(database.engine.dialect, settings.zone)
+        if database.dialect != "postgresql":
+            settings = replace(settings, rows=replace(settings.rows, lowercase=False))
+            self._settings = settings
+        self._tables = Tables(
+            database, self._dialect, create=settings.create, evolve=settings.evolve
+        )
+        self._by_key = settings.insert_mode != "insert"
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
+        self._writers: dict[tuple[TableName, bool, tuple[str, ...]], Write] = {}
+        self._inferred = InferredSchemas()
+        self._envelopes: dict[int, tuple[Schema | None, bool]] = {}
+        self._retries_left = settings.retries
+        database.connect(config["connection.attempts"], config["connection.backoff.ms"])
+
+    def put(self, records: list[SinkRecord]) -> None:
+        if not records:
+            return
+        try:
+            self._put(records)
+        except Exception as error:
+            self._database.drop()
+            if not is_passing(error):
+                raise
+            self._try_later(error)
+        self._retries_left = self._settings.retries
+
+    def stop(self) -> None:
+        database = getattr(self, "_database", None)
+        if database is not None:
+            database.close()
+
+    # -- a batch ----------------------------------------------------------------------------
+
+    def _put(self, records: list[SinkRecord]) -> None:
+        items = self._items(records)
+        connection = self._database.connection()
+        try:
+            with connection.begin():
+                self._write(connection, items)
+        except Exception as error:
+            if not _is_refusal(error):
+                raise
+            if self.context.errant_record_reporter is None:
+                raise _refused(error) from error
+            self._put_without_guilty(connection, records)
+
+    def _put_without_guilty(self, connection: Connection, records: list[SinkRecord]) -> None:
+        """Write what can be written. The tables may have changed, so they are looked at again."""
+        self._tables.forget()
+        self._plans.clear()
+        self._writers.clear()
+        items = self._items(records)
+        with connection.begin():
+            self._narrow(connection, items)
+
+    def _narrow(self, connection: Connection, items: Sequence[_Item]) -> None:
+        if not items:
+            return
+        savepoint = connection.begin_nested()
+        try:
+            self._write(connection, items)
+        except Exception as error:
+            if not _is_refusal(error):
+                raise
+            savepoint.rollback()
+            if len(items) == 1:
+                self._report(items[0].record, _refused(error), error)
+            else:
+                middle = len(items) // 2
+                self._narrow(connection, items[:middle])
+                self._narrow(connection, items[middle:])
+        else:
+            savepoint.commit()
+
+    def _write(self, connection: Connection, items: Sequence[_Item]) -> None:
+        by_key, size = self._by_key, self._settings.batch_size
+        for segment in _segments(items, by_key=by_key):
+            if segment.delete is not None:
+                _in_chunks(segment.delete, connection, list(segment.deleted), size)
+            if segment.write is not None and segment.rows:
+                _in_chunks(segment.write, connection, list(segment.rows.values()), size)
+
+    def _try_later(self, error: Exception) -> NoReturn:
+        text = f"{self._database.name}: {reason(error)}"
+        if self._retries_left <= 0:
+            raise ConnectError(
+                f"Gave up after {self._settings.retries} retries (max.retries). {text}"
+            ) from error
+        self._retries_left -= 1
+        self.context.timeout(self._settings.backoff_ms)
+        raise RetriableError(text) from error
+
+    def _report(self, record: SinkRecord, error: Exception, cause: Exception) -> None:
+        error.__cause__ = cause
+        reporter = self.context.errant_record_reporter
+        if reporter is None:
+            raise error
+        reporter.report(record, error)
+
+    # -- from records to rows ---------------------------------------------------------------
+
+    def _items(self, records: list[SinkRecord]) -> list[_Item]:
+        items: list[_Item] = []
+        plan: _Plan | None = None
+        last: tuple[Any, ...] | None = None
+        for original in records:
+            try:
+                record = self._unwrapped(original)
+                if record is None:
+                    continue
+                kind = (
+                    record.topic, id(record.key_schema), id(record.value_schema),
+                    record.value is None,
+                )  # fmt: skip
+                if kind != last or record.value_schema is None or record.key_schema is None:
+                    wrapped = record is not original
+                    plan, last = self._plan(record, wrapped=wrapped), kind
+                if plan is not None:
+                    items.append(self._item(original, record, plan))
+            except (DataError, ValueError, TypeError, AttributeError, KeyError) as error:
+                told = error if isinstance(error, DataError) else DataError(
+                    f"The record does not fit its schema: {error}"
+                )  # fmt: skip
+                self._report(original, told, error)
+        return items
+
+    def _item(self, original: SinkRecord, record: SinkRecord, plan: _Plan) -> _Item:
+        row = plan.maker.key(record) if plan.is_delete else plan.maker.row(record)
+        if plan.converts:
+            values = list(row)
+            for place, convert in plan.converts:
+                if values[place] is not None:
+                    values[place] = convert(values[place])
+            row = tuple(values)
+        keys = plan.maker.shape.keys
+        key = row[: len(keys)]
+        if None in key:
+            name = keys[key.index(None)].name
+            raise DataError(f"The record has no value for the key column {name} of {plan.table}")
+        hash(key)
+        return _Item(original, plan, row, key)
+
+    def _unwrapped(self, record: SinkRecord) -> SinkRecord | None:
+        schema = record.value_schema
+        known = self._envelopes.get(id(schema))
+        if schema is None:
+            wrapped = is_envelope(None, record.value)
+        elif known is not None:
+            wrapped = known[1]
+        else:
+            wrapped = is_envelope(schema, record.value)
+            self._envelopes[id(schema)] = (schema, wrapped)
+        return unwrap(record) if wrapped and record.value is not None else record
+
+    def _plan(self, record: SinkRecord, *, wrapped: bool) -> _Plan | None:
+        """How this record is written; None for a deletion that nobody wants or needs."""
+        key_schema = record.key_schema or self._inferred.of(record.key)
+        value_schema = record.value_schema or self._inferred.of(record.value)
+        tombstone = record.value is None
+        kind = (record.topic, id(key_schema), id(value_schema), tombstone)
+        plan = self._plans.get(kind)
+        if plan is None:
+            if tombstone and not self._settings.deletes:
+                if wrapped or self._settings.debezium:
+                    return None  # as Debezium's own sink does
+                raise DataError(
+                    "The record has no value. Set delete.enabled=true and pk.mode=record_key to "
+                    "have it delete its row"
+                )
+            if tombstone and self._tables.get(self._table(record.topic)) is None:
+                return None
+            plan = self._made_plan(record.topic, key_schema, value_schema, tombstone=tombstone)
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            self._plans[kind] = plan
+        return plan
+
+    def _table(self, topic: str) -> TableName:
+        settings = self._settings
+        name = topic.replace(".", "_") if settings.debezium else topic
+        text = settings.table_format.replace("${topic}", name)
+        return TableName.parse(text.lower() if settings.rows.lowercase else text)
+
+    def _made_plan(
+        self, topic: str, key_schema: Schema | None, value_schema: Schema | None, *, tombstone: bool
+    ) -> _Plan:
+        table, rows = self._table(topic), self._settings.rows
+        unknown = _unknown_fields(value_schema)
+        if unknown:
+            found = self._tables.get(table)
+            columns = found.columns if found is not None else frozenset[str]()
+            rows = replace(rows, excluded=rows.excluded | (unknown - columns))
+        maker = row_maker(rows, table, topic, key_schema, value_schema, tombstone=tombstone)
+        shape = maker.shape
+        ready = self._tables.ready(table, shape.keys, shape.rest)
+        columns_of_row = shape.keys if tombstone else shape.columns
+        converts = []
+        for place, column in enumerate(columns_of_row):
+            convert = self._dialect.converter(column, column.name in ready.arrays)
+            if convert is not None:
+                converts.append((place, convert))
+        return _Plan(
+            table, maker, tuple(converts), tombstone,
+            self._writer(shape, tombstone=tombstone), (key_schema, value_schema),
+        )  # fmt: skip
+
+    def _writer(self, shape: Shape, *, tombstone: bool) -> Write:
+        """One writer for all schemas that give the same columns, so that they can share a batch."""
+        kind = (shape.table, tombstone, tuple(c.name for c in shape.columns))
+        found = self._writers.get(kind)
+        if found is None:
+            found = self._writers[kind] = self._statement(shape, tombstone=tombstone)
+        return found
+
+    def _statement(self, shape: Shape, *, tombstone: bool) -> Write:
+        dialect: Dialect = self._dialect
+        if tombstone:
+            return dialect.delete(shape)
+        make: Callable[[Shape], Write] = {
+            "insert": dialect.insert,
+            "upsert": dialect.upsert,
+            "update": dialect.update,
+        }[self._settings.insert_mode]
+        if self._settings.insert_mode == "update" and not shape.rest:
+            raise DataError(f"Records of {shape.table} have nothing but their key to update")
+        return make(shape)
+
+
+def _segments(items: Sequence[_Item], *, by_key: bool) -> list[_Segment]:
+    """The items in as few segments as keep the order of what concerns one table."""
+    segments: list[_Segment] = []
+    current: dict[TableName, _Segment] = {}
+    for item in items:
+        segment = current.get(item.plan.table)
+        if segment is None or not segment.takes(item.plan, by_key=by_key):
+            segment = current[item.plan.table] = _Segment()
+            segments.append(segment)
+        segment.add(item, by_key=by_key)
+    return segments
+
+
+def _in_chunks(write: Write, connection: Connection, rows: Sequence[Row], size: int) -> None:
+    for begin in range(0, len(rows), size):
+        write(connection, rows[begin : begin + size])
+
+
+def _unknown_fields(schema: Schema | None) -> frozenset[str]:
+    if schema is None:
+        return frozenset()
+    return frozenset(field.name for field in schema.fields if field.schema.name == UNKNOWN)
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether some record is to blame: the database, or the driver, will not have its values."""
+    if is_database_error(error):
+        return not is_passing(error)
+    return isinstance(error, (ValueError, TypeError, OverflowError))
+
+
+def _refused(error: Exception) -> DataError:
+    return DataError(f"The database refused the record: {reason(error)}")
+
+
+def _prepare(raw: Any, zone: str) -> None:
+    """Give a new connection the zone in which it reads timestamps that have none."""
+    if type(raw).__module__.startswith("psycopg"):
+        with raw.cursor() as cursor:
+            cursor.execute("SELECT set_config('TimeZone', %s, false)", (zone,))
+        raw.commit()
+
+
+class JdbcSinkConnector(SinkConnector):
+    """Writes records to tables of PostgreSQL, MySQL, MariaDB, SQLite and others."""
+
+    task_class = JdbcSinkTask
+    config_def: ClassVar[ConfigDef] = SINK_CONFIG
+
+    @classmethod
+    def validate(cls, values: dict[str, ConfigValue]) -> None:
+        check_sink(values)
+        url = values["connection.url"]
+        if url.value and not url.errors:
+            try:
+                database_url(url.value)
+            except ConfigError as error:
+                url.errors.append(str(error))
+
+    def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> bool:  # noqa: ARG002
+        """Kafka's offsets are all there is, so any change will do."""
+        return True

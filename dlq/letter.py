@@ -1,0 +1,104 @@
+"""The dead letter: the original bytes, with the error told in headers.
+
+Key, value, headers and timestamp are those of the record as it was consumed. The headers below
+are added behind the original ones, so a reader takes the last of a name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+
+from connect.errors import class_name_of
+from connect.pipeline import Failure
+from connect.records import SourceRecord
+from connect.traces import format_trace
+
+PREFIX = "__connect.errors."
+TOPIC = PREFIX + "topic"
+PARTITION = PREFIX + "partition"
+OFFSET = PREFIX + "offset"
+CONNECTOR = PREFIX + "connector.name"
+TASK = PREFIX + "task.id"
+STAGE = PREFIX + "stage"
+CLASS = PREFIX + "class.name"
+EXCEPTION = PREFIX + "exception.class.name"
+MESSAGE = PREFIX + "exception.message"
+STACKTRACE = PREFIX + "exception.stacktrace"
+# Beside those of Kafka Connect, for records that failed on their way into Kafka.
+SOURCE_PARTITION = PREFIX + "source.partition"
+SOURCE_OFFSET = PREFIX + "source.offset"
+
+RawHeader = tuple[str, bytes | None]
+
+
+def error_headers(failure: Failure, connector: str, task: int) -> list[RawHeader]:
+    """The headers that tell where a record lay and why it failed."""
+    error = failure.error
+    message = str(error)
+    return [
+        *_place(failure.record),
+        (CONNECTOR, connector.encode()),
+        (TASK, b"%d" % task),
+        (STAGE, failure.stage.encode()),
+        (CLASS, failure.class_name.encode()),
+        (EXCEPTION, class_name_of(error).encode()),
+        (MESSAGE, message.encode("utf-8", "replace") if message else None),
+        (STACKTRACE, format_trace(error).encode("utf-8", "replace")),
+    ]
+
+
+def _place(record: Any) -> list[RawHeader]:
+    if isinstance(record, SourceRecord):
+        return [
+            (TOPIC, record.topic.encode()),
+            (SOURCE_PARTITION, _plain(record.source_partition)),
+            (SOURCE_OFFSET, _plain(record.source_offset)),
+        ]
+    return [
+        (TOPIC, record.topic().encode()),
+        (PARTITION, b"%d" % (record.partition() or 0)),
+        (OFFSET, b"%d" % (record.offset() or 0)),
+    ]
+
+
+class Letter(NamedTuple):
+    """What goes to the dead-letter topic, without the error's headers."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: list[RawHeader]
+    timestamp: int | None
+
+
+def letter_of(record: Any) -> Letter:
+    """A message as it was consumed, or what can be saved of a source's record.
+
+    A source's record failed before it became bytes: bytes and text are kept as they are, anything
+    else as JSON, with what JSON does not know written as text.
+    """
+    if isinstance(record, SourceRecord):
+        headers = [(h.name, _plain(h.value)) for h in record.headers]
+        return Letter(_plain(record.key), _plain(record.value), headers, record.timestamp)
+    kind, timestamp = record.timestamp()
+    return Letter(
+        record.key(), record.value(), list(record.headers() or ()), timestamp if kind else None
+    )
+
+
+def _plain(value: Any) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+# ---- what a replay adds ----------------------------------------------------------------------
+
+REPLAY_PREFIX = "__penstock.replay."
+ATTEMPT = REPLAY_PREFIX + "attempt"
+ORIGIN = REPLAY_PREFIX + "origin"
+FROM_LETTER = REPLAY_PREFIX + "letter"
+REPLAY_ID = REPLAY_PREFIX + "id"

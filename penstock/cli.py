@@ -1,0 +1,69 @@
+"""The `penstock` command."""
+
+import importlib
+import pkgutil
+import sys
+from typing import Annotated
+
+import typer
+
+from penstock import commands
+from penstock.errors import UserError
+
+
+def build_app() -> typer.Typer:
+    """The command line with everything in `penstock.commands` on it."""
+    app = typer.Typer(
+        name="penstock",
+        help="Kafka Connect for Python: run workers, manage connectors, replay dead letters.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for module in pkgutil.iter_modules(commands.__path__):
+        importlib.import_module(f"{commands.__name__}.{module.name}").register(app)
+    return app
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version and exit.",
+            is_eager=True,
+            callback=lambda wanted: _print_version() if wanted else None,
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def _print_version() -> None:
+    from importlib.metadata import version
+
+    typer.echo(f"penstock {version('penstock')}")
+    raise typer.Exit
+
+
+def main() -> None:
+    """Run `penstock`. Exits with 1 and one sentence, 2 for wrong usage, 130 on Ctrl-C."""
+    try:
+        build_app()(prog_name="penstock")
+    except KeyboardInterrupt:  # before or after typer had its hands on it
+        sys.exit(130)
+    except Exception as error:
+        if not _is_for_the_user(error):
+            raise
+        typer.echo(f"penstock: {error}", err=True)
+        sys.exit(1)
+
+
+def _is_for_the_user(error: Exception) -> bool:
+    if isinstance(error, UserError):
+        return True
+    from connect.errors import ConnectError
+
+    return isinstance(error, ConnectError)

@@ -1,0 +1,119 @@
+"""A PostgreSQL of one's own from the binaries the system has, for as long as it is needed."""
+
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from penstock.errors import UserError
+from penstock.stack.process import Launch, Service, free_port
+
+# Where packages put the server when they leave it off the PATH.
+_PACKAGED = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
+ROLE = "penstock"
+
+# Nothing here needs to survive a crash, so nothing waits for the disk. `logical` lets change data
+# capture be tried.
+_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "wal_level": "logical",
+    "max_connections": "50",
+}
+
+
+class PostgresMissingError(UserError):
+    """This machine has no PostgreSQL server binaries."""
+
+
+def find_binaries(environment: Mapping[str, str] = os.environ) -> Path:
+    """The directory with initdb and postgres."""
+    on_path = shutil.which("initdb", path=environment.get("PATH"))
+    places = [Path(on_path).resolve().parent] if on_path else []
+    for pattern in _PACKAGED:
+        places += sorted(Path("/").glob(pattern[1:]), key=_version, reverse=True)
+    for place in places:
+        if (place / "initdb").exists() and (place / "postgres").exists():
+            return place
+    raise PostgresMissingError(
+        "PostgreSQL's initdb and postgres are neither on the PATH nor in /usr/lib/postgresql: "
+        "install the PostgreSQL server package."
+    )
+
+
+def _version(place: Path) -> int:
+    digits = re.search(r"\d+", str(place))
+    return int(digits[0]) if digits else 0
+
+
+def prepare(directory: Path) -> Launch:
+    """Create the database cluster and say how to start it. The address is a libpq URL."""
+    binaries = find_binaries()
+    user = _server_user()
+    if user is not None:
+        shutil.chown(directory, user)
+    data = directory / "data"
+    _initialise([str(binaries / "initdb"), "-D", str(data)], user, directory)
+    port = free_port()
+    settings = {
+        **_SETTINGS,
+        "listen_addresses": "127.0.0.1",
+        "port": str(port),
+        "unix_socket_directories": str(directory),
+    }
+    flags = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    address = f"postgresql://{ROLE}@127.0.0.1:{port}/postgres"
+    return Launch(
+        Service("PostgreSQL", address, lambda: _is_ready(data)),
+        command=[str(binaries / "postgres"), "-D", str(data), *flags],
+        log=directory / "postgres.log",
+        user=user,
+        # Its immediate shutdown. SIGKILL would leave its shared memory behind.
+        stop_signal=signal.SIGQUIT,
+    )
+
+
+def _server_user() -> str | None:
+    """PostgreSQL refuses to run as root; then it runs as one of these. None: as ourselves."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return name
+    raise PostgresMissingError(
+        "PostgreSQL does not run as root, and this machine has neither a user 'postgres' nor "
+        "'nobody': run as an ordinary user."
+    )
+
+
+def _initialise(initdb: list[str], user: str | None, directory: Path) -> None:
+    options = ["-U", ROLE, "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions"]
+    done = subprocess.run(
+        [*initdb, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        user=user,
+        group=pwd.getpwnam(user).pw_gid if user else None,
+        extra_groups=[] if user else None,
+        cwd=directory,
+    )
+    if done.returncode != 0:
+        raise UserError(f"initdb failed in {directory}:\n{done.stdout}{done.stderr}")
+
+
+def _is_ready(data: Path) -> bool:
+    """What pg_ctl looks at: the eighth line of the lock file tells the state of the server."""
+    try:
+        lines = (data / "postmaster.pid").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return len(lines) >= 8 and lines[7].strip() == "ready"

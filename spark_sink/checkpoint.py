@@ -1,0 +1,48 @@
+"""Where a connector's checkpoints are: a new one each time its offsets are changed by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from connect import UnsupportedError
+
+_CURRENT = "current"
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://?", re.IGNORECASE)
+
+
+class Checkpoint:
+    """The folder given by spark.checkpoint.location.
+
+    Spark's checkpoint can't be told other offsets. To change them a new one is begun beside the
+    old one, under the next number, and starts from the consumer group's offsets.
+    """
+
+    def __init__(self, location: str) -> None:
+        self._location = location.rstrip("/")
+        self._folder = _local(self._location)
+
+    @property
+    def path(self) -> str:
+        return f"{self._location}/{self._number()}"
+
+    def begin_anew(self) -> None:
+        if self._folder is None:
+            raise UnsupportedError(
+                f"The checkpoint {self._location} is not on a file system that this worker can "
+                "write to. Set another spark.checkpoint.location and spark.starting.offsets."
+            )
+        self._folder.mkdir(parents=True, exist_ok=True)
+        new = self._folder / (_CURRENT + ".new")
+        new.write_text(f"{self._number() + 1}\n")
+        new.replace(self._folder / _CURRENT)
+
+    def _number(self) -> int:
+        current = self._folder and self._folder / _CURRENT
+        return int(current.read_text()) if current and current.exists() else 0
+
+
+def _local(location: str) -> Path | None:
+    if location.startswith("file:"):
+        return Path("/" + location.removeprefix("file:").lstrip("/"))
+    return None if _SCHEME.match(location) else Path(location)

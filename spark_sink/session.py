@@ -1,0 +1,140 @@
+"""Starting Spark, or finding it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from connect import ConnectError, MissingExtraError
+from connect.config.connector import settings_below
+
+# Small enough for a laptop that runs everything else too; spark.conf.* says otherwise.
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Each query has a Python process beside the driver. On a busy machine it takes longer than
+    # Spark's 15 s to start, and the query would fail for that.
+    "spark.python.authenticate.socketTimeout": "120s",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.streaming.stopTimeout": "20s",
+}
+
+
+def start_session(config: Mapping[str, str], name: str) -> Any:
+    """A session as the connector's settings say. Raises ConnectError with the way out."""
+    try:
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - needs the extra
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - needs the extra
+    except ImportError as error:
+        raise MissingExtraError("spark", "SparkSinkConnector") from error
+    builder = SparkSession.builder.appName(f"penstock-{name}")
+    remote = config.get("spark.remote")
+    if remote:
+        builder = builder.remote(remote)
+    else:
+        master = config.get("spark.master") or "local[*]"
+        builder = builder.master(master)
+        # Executors on this machine run the same Python; others are told by spark.conf.*.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if master.startswith("local"):
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            # The JVM's Python processes must find what this one has found.
+            os.environ["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+    for key, value in {**_DEFAULTS, **_packages(config), **_own(config)}.items():
+        builder = builder.config(key, value)
+    # The bridge to the JVM would log every call.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    try:
+        return builder.getOrCreate()
+    except PySparkException as error:
+        if "JAVA_GATEWAY" in str(error):
+            raise ConnectError(
+                "Spark could not start Java. It needs Java 17 or newer: install it, or set "
+                "JAVA_HOME for the worker; the worker's log shows what Java said."
+            ) from error
+        raise
+
+
+def _packages(config: Mapping[str, str]) -> dict[str, str]:
+    packages = config.get("spark.packages", "").replace(" ", "")
+    if not packages:
+        return {}
+    settings = {"spark.jars.packages": packages}
+    if "io.delta:" in packages:
+        settings["spark.sql.extensions"] = "io.delta.sql.DeltaSparkSessionExtension"
+        settings["spark.sql.catalog.spark_catalog"] = (
+            "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        )
+    return settings
+
+
+def _own(config: Mapping[str, str]) -> dict[str, str]:
+    return {
+        key if key.startswith("spark.") else f"spark.{key}": value
+        for key, value in settings_below(config, "spark.conf.").items()
+    }
+
+
+@contextmanager
+def sparks_words() -> Iterator[None]:
+    """What Spark raises, in Spark's own words, without the bridge's."""
+    try:
+        yield
+    except ConnectError:
+        raise
+    except Exception as error:
+        told = in_sparks_words(error)
+        if told is None:
+            raise
+        raise ConnectError(told) from None
+
+
+def in_sparks_words(error: BaseException) -> str | None:
+    """The message of the innermost cause that says something; None if it is not Spark's."""
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - needs the extra
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - needs the extra
+
+    if isinstance(error, Py4JJavaError):
+        java = error.java_exception
+        while java.getCause() is not None and java.getCause() != java:
+            java = java.getCause()
+        return _first_lines(f"{java.getClass().getSimpleName()}: {java.getMessage()}")
+    if isinstance(error, PySparkException):
+        inner: Any = error
+        while getattr(inner, "_cause", None) is not None:
+            inner = inner._cause
+        text = getattr(inner, "_desc", None) or inner.getMessage() or str(inner)
+        return last_error(_first_lines(str(text) or str(error)))
+    return None
+
+
+_TRACEBACK = "Traceback (most recent call last):"
+_RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): ", re.MULTILINE)
+
+
+def last_error(text: str) -> str:
+    """What a Python traceback inside a message says in the end: the error itself, first.
+
+    What Python code raised in a batch comes back through the bridge as the text of a traceback.
+    """
+    raised = [*_RAISED.finditer(text)]
+    if _TRACEBACK not in text or not raised:
+        return text
+    name, told = raised[-1][1], text[raised[-1].end() :].strip()
+    return told if name.startswith("connect.") else f"{name}: {told}"
+
+
+def _first_lines(text: str) -> str:
+    """The message without the JVM's frames."""
+    kept = []
+    for line in text.splitlines():
+        if line.startswith(("\tat ", "JVM stacktrace:")):
+            break
+        kept.append(line)
+    return "\n".join(kept).strip()

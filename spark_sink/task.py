@@ -1,0 +1,127 @@
+"""The task: it starts the queries, watches them, and tells where they stand."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+
+from connect import Config, ConfigError, ConnectError, ExternalSinkTask
+from connect.config.connector import framework_settings
+from connect.runtime import clients
+from spark_sink.checkpoint import Checkpoint
+from spark_sink.settings import Output
+
+log = logging.getLogger(__name__)
+
+
+class SparkSinkTask(ExternalSinkTask):
+    """Runs one connector's queries. Spark's checkpoint is the truth about offsets.
+
+    They are mirrored to the consumer group connect-<name>, so that REST, lag monitors and a later
+    query without a checkpoint find them where those of every sink are.
+    """
+
+    def start(self, config: Config) -> None:
+        self._config = config
+        self._spark: Any = None
+        self._queries: list[Any] = []
+        self._mirrored: dict[tuple[str, int], int] = {}
+        self._seen: dict[str, int] = {}
+        self._counts: dict[str, float] = {"sink_read": 0, "sink_sent": 0, "sink_commits": 0}
+        names = config["spark.outputs"] or [""]
+        self._outputs = tuple(Output.parse(config.raw, name) for name in names)
+        if len({output.mode for output in self._outputs}) > 1:
+            raise ConfigError("spark.outputs", ",".join(names), "all must have the same mode")
+
+    def resume(self) -> None:
+        from spark_sink.letters import LetterBox  # noqa: PLC0415 - needs the extra
+        from spark_sink.query import Settings, start_queries  # noqa: PLC0415
+        from spark_sink.session import sparks_words, start_session  # noqa: PLC0415
+
+        spec = self.context.pipeline
+        self._settings = Settings(
+            spec,
+            self._config,
+            self._outputs,
+            LetterBox.of(spec, framework_settings(spec.config, is_sink=True)),
+            Checkpoint(self._config["spark.checkpoint.location"]).path,
+        )
+        with sparks_words():
+            self._spark = start_session(self._config.raw, spec.connector)
+            self._queries = start_queries(self._spark, self._settings)
+
+    def pause(self) -> None:
+        self._end()
+
+    def stop(self) -> None:
+        self._end()
+
+    def check(self) -> None:
+        from spark_sink.session import in_sparks_words  # noqa: PLC0415 - needs the extra
+
+        for query in self._queries:
+            error = query.exception()
+            if error is not None:
+                raise ConnectError(f"The query failed: {in_sparks_words(error)}")
+        self._observe()
+
+    def metrics(self) -> Mapping[str, float]:
+        return dict(self._counts)
+
+    def _observe(self) -> None:
+        """Take note of the batches that were completed since the last look."""
+        for query in self._queries:
+            for progress in query.recentProgress:
+                told = progress if isinstance(progress, dict) else json.loads(progress.json)
+                if told["batchId"] <= self._seen.get(query.name, -1):
+                    continue
+                self._seen[query.name] = told["batchId"]
+                if query is self._queries[0]:
+                    self._take(told)
+
+    def _take(self, progress: Mapping[str, Any]) -> None:
+        rows = max(0, progress["numInputRows"])
+        took = progress.get("durationMs", {}).get("triggerExecution", 0) / 1000
+        self._counts["sink_read"] += rows
+        self._counts["sink_sent"] += rows
+        self._counts["sink_put_seconds"] = self._counts.get("sink_put_seconds", 0) + took
+        self._counts["sink_put_seconds_max"] = max(
+            took, self._counts.get("sink_put_seconds_max", 0)
+        )
+        end = progress["sources"][0].get("endOffset")
+        if end:
+            self._mirror(json.loads(end) if isinstance(end, str) else end)
+
+    def _mirror(self, end: Mapping[str, Mapping[str, int]]) -> None:
+        """Commit where the query stands to the consumer group. It fails without harm."""
+        offsets = {(t, int(p)): o for t, parts in end.items() for p, o in parts.items()}
+        changed = {p: o for p, o in offsets.items() if self._mirrored.get(p) != o}
+        if not changed:
+            return
+        spec = self.context.pipeline
+        group = clients.sink_group(spec.connector, spec.worker, spec.config)
+        places = [TopicPartition(topic, number, o) for (topic, number), o in changed.items()]
+        admin = clients.admin_client(f"spark-offsets-{spec.connector}", spec.worker, spec.config)
+        try:
+            request = [ConsumerGroupTopicPartitions(group, places)]
+            admin.alter_consumer_group_offsets(request)[group].result(30)
+        except KafkaException as error:
+            log.warning("Offsets could not be mirrored to %s: %s", group, error.args[0].str())
+            return
+        self._mirrored |= changed
+        self._counts["sink_commits"] += 1
+
+    def _end(self) -> None:
+        for query in self._queries:
+            query.stop()
+        if self._queries:
+            self._observe()
+        self._queries = []
+        self._seen = {}
+        if self._spark is not None:
+            self._spark.stop()
+            self._spark = None

@@ -1,0 +1,1 @@
+"""Penstock and Apache Kafka Connect side by side: the same configs, the same bytes, compared."""

@@ -1,0 +1,161 @@
+"""Exactly-once sources: under read_committed every record is there once, whatever happens."""
+
+import json
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+from tests.support.cluster import cluster
+from tests.support.processes import descendants, is_task
+from tests.support.waiting import wait_for
+
+PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
+KILLS = int(os.environ.get("CHAOS_KILLS", "4"))
+
+
+def numbers(messages):
+    return [json.loads(message.value())["n"] for message in messages]
+
+
+@pytest.fixture(scope="module")
+def workers(kafka, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("eos")
+    with cluster(
+        kafka,
+        folder,
+        n=1,
+        plugin__path=PLUGINS,
+        exactly__once__source__support="enabled",
+        scheduled__rebalance__max__delay__ms="0",
+    ) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    "boundary",
+    [
+        {"transaction.boundary": "poll"},
+        {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "200"},
+    ],
+)
+def test_records_and_offsets_are_committed_together(workers, topic, consume_all, boundary):
+    """Everything arrives once, and the offset is that of the last committed record."""
+    name = f"eos-{topic}"
+    workers.any.create(
+        name, {"connector.class": "NumbersSource", "topic": topic, "count": "300", **boundary}
+    )
+    assert numbers(consume_all(topic, 300, timeout=90)) == list(range(300))
+    wait_for(
+        lambda: (
+            workers.any.rest.get(f"/connectors/{name}/offsets").json()["offsets"]
+            == [{"partition": {"numbers": "0"}, "offset": {"n": 300}}]
+        ),
+        "the offset to be stored",
+    )
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
+def test_connector_ends_and_drops_its_own_transactions(workers, topic, consume_all):
+    """What a task aborts is invisible, and is not read again."""
+    name = f"boundaries-{topic}"
+    workers.any.create(
+        name,
+        {
+            "connector.class": "BoundariesSource",
+            "topic": topic,
+            "count": "200",
+            "batch": "7",
+            "transaction.boundary": "connector",
+        },
+    )
+    kept = [n for n in range(200) if n % 20 >= 10]
+    assert numbers(consume_all(topic, len(kept), timeout=90)) == kept
+    wait_for(
+        lambda: (
+            workers.any.rest.get(f"/connectors/{name}/offsets").json()["offsets"]
+            == [{"partition": {"numbers": "0"}, "offset": {"n": 200}}]
+        ),
+        "the offset to be stored",
+    )
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
+def test_nothing_is_lost_or_repeated_though_tasks_are_killed(workers, topic, consume_all):
+    """Task processes are killed at random moments; each number is committed exactly once."""
+    name = f"killed-{topic}"
+    count = 1500
+    workers.any.create(
+        name,
+        {
+            "connector.class": "NumbersSource",
+            "topic": topic,
+            "count": str(count),
+            "batch": "5",
+            "pause.ms": "5",
+            "errors.restart.policy": "always",
+            "errors.restart.backoff.ms": "50",
+        },
+    )
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")  # noqa: T201 - shown when it fails
+    chance = random.Random(seed)
+    for kill in range(KILLS):
+        goal = min(count - 1, (kill + 1) * count // (KILLS + 2) + chance.randrange(20))
+        consume_all(topic, goal, timeout=90)
+        tasks = [pid for pid in descendants(workers.any.process.pid) if is_task(pid)]
+        if tasks:
+            os.kill(chance.choice(tasks), signal.SIGKILL)
+    found = numbers(consume_all(topic, count, timeout=120))
+    assert found == list(range(count))
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
+def test_producing_more_than_asked_is_refused_before_it_runs(workers, topic):
+    """exactly.once.support=required needs a connector that says it can."""
+    answer = workers.any.rest.post(
+        "/connectors",
+        json={
+            "name": "unsure",
+            "config": {
+                "connector.class": "io.confluent.kafka.connect.datagen.DatagenConnector",
+                "kafka.topic": topic,
+                "quickstart": "orders",
+                "exactly.once.support": "required",
+                "transaction.boundary": "connector",
+            },
+        },
+    )
+    assert answer.status_code == 400
+    assert "transaction" in answer.json()["message"]
+
+
+def test_zombies_are_fenced_when_tasks_change(workers, topic, consume_all):
+    """When a connector gets new tasks, none of the old ones can write any more."""
+    name = f"zombie-{topic}"
+    config = {"connector.class": "NumbersSource", "topic": topic, "count": "50", "tasks.max": "3"}
+    workers.any.create(name, config)
+    workers.wait_all_running({name: 3})
+    consume_all(topic, 150, timeout=90)
+    # A task that was cut off from its worker, and comes back to life later.
+    zombie = Producer(
+        {
+            "bootstrap.servers": workers.bootstrap,
+            "transactional.id": f"{workers.settings['group.id']}-{name}-2",
+        }
+    )
+    zombie.init_transactions(30)
+    zombie.begin_transaction()
+    zombie.produce(topic, b'{"n": -1}')
+    zombie.flush(10)
+    workers.any.rest.patch(f"/connectors/{name}/config", json={"tasks.max": "2", "count": "60"})
+    # Its open transaction hides what comes after it, until it is fenced.
+    found = consume_all(topic, 170, timeout=90)
+    with pytest.raises(KafkaException):
+        zombie.commit_transaction(30)
+    assert len(found) == 170
+    assert -1 not in numbers(found)
+    workers.any.rest.delete(f"/connectors/{name}")

@@ -1,0 +1,304 @@
+"""The JDBC source against a real PostgreSQL, and tables copied through a real Kafka."""
+
+import datetime as dt
+import decimal
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+import uuid
+
+import psycopg
+import pytest
+
+from connect.testing import SourceHarness
+from connectors.jdbc.source import JdbcSourceConnector
+from tests.support.topics import consume_all
+from tests.support.waiting import wait_for
+from tests.support.worker import standalone
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+
+
+def config(url, mode="incrementing", **more):
+    return {
+        "connection.url": url,
+        "mode": mode,
+        "topic.prefix": "pg-",
+        "poll.interval.ms": "10",
+        **({"timestamp.column.name": "changed"} if "timestamp" in mode else {}),
+        **{k.replace("_", "."): str(v) for k, v in more.items()},
+    }
+
+
+def execute(url, *statements):
+    with psycopg.connect(url, autocommit=True) as db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def rows(url, sql):
+    with psycopg.connect(url) as db:
+        return db.execute(sql).fetchall()
+
+
+def test_every_type_is_read_as_it_is(database):
+    """PostgreSQL's types become Connect's, with nothing lost."""
+    execute(
+        database,
+        """CREATE TABLE things (
+            id bigserial PRIMARY KEY, small smallint, i int, r real, d double precision,
+            money numeric(30,4) NOT NULL, yes boolean, text text, raw bytea, day date, clock time,
+            at timestamp, moment timestamptz, doc jsonb, ref uuid, tags text[], open numeric)""",
+        """INSERT INTO things VALUES (
+            9007199254740993, -7, 70000, 0.1, 1e300, 12345678901234567890.1234, true, 'ünï',
+            '\\x00ff', '2024-02-29', '23:59:59.999', '2024-07-06 05:04:03.21',
+            '2024-07-06 05:04:03.21+02', '{"a": [1, null]}',
+            '6b8f2c1e-9a51-4c52-8f6a-2f1f6a5b7c3d', '{a,NULL}', 1.5)""",
+    )
+    with SourceHarness(JdbcSourceConnector, config(database)) as source:
+        (record,) = source.poll(1)
+    at = dt.datetime(2024, 7, 6, 5, 4, 3, 210000, tzinfo=dt.UTC)
+    assert record.value == {
+        "id": 9007199254740993,
+        "small": -7,
+        "i": 70000,
+        "r": 0.1,
+        "d": 1e300,
+        "money": decimal.Decimal("12345678901234567890.1234"),
+        "yes": True,
+        "text": "ünï",
+        "raw": b"\x00\xff",
+        "day": dt.date(2024, 2, 29),
+        "clock": dt.time(23, 59, 59, 999000),
+        "at": at,
+        "moment": at - dt.timedelta(hours=2),
+        "doc": '{"a":[1,null]}',
+        "ref": "6b8f2c1e-9a51-4c52-8f6a-2f1f6a5b7c3d",
+        "tags": ["a", None],
+        "open": decimal.Decimal("1.5"),
+    }
+    types = [field.schema.type.value for field in record.value_schema.fields]
+    assert types == [
+        *("int64", "int16", "int32", "float32", "float64", "bytes", "boolean", "string", "bytes"),
+        *("int32", "int32", "int64", "int64", "string", "string", "array", "bytes"),
+    ]
+    assert record.source_partition == {"protocol": "1", "table": "public.things"}
+
+
+def test_query_results_are_typed_by_the_server(database):
+    """A query's columns have their types even where the first row has nulls."""
+    execute(
+        database,
+        "CREATE TABLE a (id int PRIMARY KEY, n numeric(6,2), at timestamptz)",
+        "INSERT INTO a VALUES (1, NULL, NULL), (2, 1.5, '2024-01-01 00:00+00')",
+    )
+    settings = config(
+        database, query="SELECT * FROM (SELECT id, n, at, id::text AS t FROM a) x",
+        incrementing_column_name="id",
+    )  # fmt: skip
+    with SourceHarness(JdbcSourceConnector, settings) as source:
+        _, record = source.poll(2)
+    assert record.value == {
+        "id": 2,
+        "n": decimal.Decimal("1.50"),
+        "at": dt.datetime(2024, 1, 1, tzinfo=dt.UTC),
+        "t": "2",
+    }
+
+
+@pytest.mark.parametrize("type_", ["timestamp", "timestamptz"])
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_microseconds_tell_rows_apart(database, type_, zone):
+    """Rows a microsecond apart are read once each, whatever the zone of config and column."""
+    execute(
+        database,
+        f"CREATE TABLE t (id serial PRIMARY KEY, changed {type_} NOT NULL)",
+        "INSERT INTO t(changed) SELECT timestamp '2024-03-10 06:59:59.999990' + "
+        "n * interval '1 microsecond' FROM generate_series(1, 20) n",
+    )
+    settings = config(database, "timestamp", db_timezone=zone, batch_max_rows=3)
+    source = SourceHarness(JdbcSourceConnector, settings)
+    seen = []
+    for _ in range(4):
+        with source:
+            seen += [record.value["id"] for record in source.poll(5)[:5]]
+            source.commit(5)
+    assert seen == list(range(1, 21))
+
+
+def test_lost_connection_loses_no_row(database):
+    """The server ends the connection in the middle of a result; reading goes on behind it."""
+    execute(
+        database,
+        "CREATE TABLE t (id int PRIMARY KEY, pad text)",
+        "INSERT INTO t SELECT n, repeat('x', 500) FROM generate_series(1, 30000) n",
+    )
+    settings = config(database, incrementing_column_name="id")
+    with SourceHarness(JdbcSourceConnector, settings) as source:
+        records = source.poll(3000)
+        execute(
+            database,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+        records += source.poll(30000 - len(records), timeout=30)
+    assert [record.value["id"] for record in records] == list(range(1, 30001))
+
+
+def test_new_table_is_read_while_the_connector_runs(database, kafka, tmp_path):
+    """A table made later is found and read without anybody's doing."""
+    prefix = f"found-{uuid.uuid4().hex[:8]}-"
+    execute(database, "CREATE TABLE one (id serial PRIMARY KEY)", "INSERT INTO one DEFAULT VALUES")
+    with standalone(kafka, tmp_path) as worker:
+        settings = {**config(database, table_poll_interval_ms=200), "topic.prefix": prefix}
+        worker.create("tables", {"connector.class": "JdbcSource", "tasks.max": "2", **settings})
+        worker.wait_running("tables", 1)
+        execute(
+            database, "CREATE TABLE two (id serial PRIMARY KEY)", "INSERT INTO two DEFAULT VALUES"
+        )
+        worker.wait_running("tables", 2)
+        assert (
+            len(wait_for(lambda: _messages(kafka, prefix + "two"), "a row of the new table")) == 1
+        )
+
+
+def _messages(kafka, topic):
+    try:
+        return consume_all(kafka, topic, 1)
+    except (AssertionError, KeyError):
+        return []
+
+
+WRITERS, ROUNDS = 4, 250
+
+
+def test_copy_equals_original_whatever_is_killed(database, kafka, make_topic, tmp_path):
+    """Several writers insert and update while tasks and connections are killed; in the end the
+    table at the sink equals the one at the source, row for row."""
+    topic = make_topic("copy-items", partitions=2)
+    execute(
+        database,
+        """CREATE TABLE items (
+            id bigserial PRIMARY KEY, writer int NOT NULL, name text, price numeric(12,2),
+            changed timestamptz NOT NULL DEFAULT clock_timestamp())""",
+        "CREATE TABLE copies (LIKE items INCLUDING INDEXES)",
+    )
+    restarts = {"errors.restart.policy": "always", "errors.restart.backoff.ms": "100",
+                "errors.restart.backoff.max.ms": "300"}  # fmt: skip
+    schemas = {"value.converter": JSON, "value.converter.schemas.enable": "true"}
+    with standalone(kafka, tmp_path, offset__flush__interval__ms="200") as worker:
+        worker.create(
+            "from",
+            {
+                "connector.class": "io.confluent.connect.jdbc.JdbcSourceConnector",
+                **config(database, "timestamp+incrementing", table_whitelist="items"),
+                # Longer than any of the writers' transactions takes.
+                "timestamp.delay.interval.ms": "1000",
+                "transforms": "key,route",
+                "transforms.key.type": "org.apache.kafka.connect.transforms.ValueToKey",
+                "transforms.key.fields": "id",
+                "transforms.route.type": "org.apache.kafka.connect.transforms.RegexRouter",
+                "transforms.route.regex": ".*",
+                "transforms.route.replacement": topic,
+                **restarts,
+                **schemas,
+            },
+        )
+        worker.create(
+            "to",
+            {
+                "connector.class": "io.confluent.connect.jdbc.JdbcSinkConnector",
+                "connection.url": database,
+                "topics": topic,
+                "tasks.max": "2",
+                "table.name.format": "copies",
+                "insert.mode": "upsert",
+                "pk.mode": "record_value",
+                "pk.fields": "id",
+                "retry.backoff.ms": "100",
+                "max.retries": "100",
+                # A killed consumer's partitions go to others after this time.
+                "consumer.override.session.timeout.ms": "6000",
+                "consumer.override.heartbeat.interval.ms": "1000",
+                **restarts,
+                **schemas,
+            },
+        )
+        worker.wait_running("from", 1)
+        worker.wait_running("to", 2)
+        writing = threading.Event()
+        writing.set()
+        killer = threading.Thread(target=_kill_now_and_then, args=(worker, database, writing))
+        writers = [
+            threading.Thread(target=_write, args=(database, number)) for number in range(WRITERS)
+        ]
+        for thread in (*writers, killer):
+            thread.start()
+        for thread in writers:
+            thread.join()
+        writing.clear()
+        killer.join()
+        columns = "id, writer, name, price, changed"
+        original = rows(database, f"SELECT {columns} FROM items ORDER BY id")
+        # Connect's Timestamp has milliseconds.
+        expected = [
+            (*row, changed.replace(microsecond=changed.microsecond // 1000 * 1000))
+            for *row, changed in original
+        ]
+        wait_for(
+            lambda: rows(database, f"SELECT {columns} FROM copies ORDER BY id") == expected,
+            lambda: (
+                f"{len(expected)} equal rows; "
+                f"{len(set(rows(database, f'SELECT {columns} FROM copies')) & set(expected))} are; "
+                f"{worker.status('from')} {worker.status('to')}"
+            ),
+            150,
+        )
+        assert len(expected) == WRITERS * ROUNDS * 2
+
+
+def _write(url, writer):
+    """Insert rows and update older ones, in transactions of several rows."""
+    dice = random.Random(writer)
+    with psycopg.connect(url) as db:
+        for number in range(ROUNDS):
+            for _ in range(2):
+                db.execute(
+                    "INSERT INTO items (writer, name, price) VALUES (%s, %s, %s)",
+                    (writer, f"item {number}", decimal.Decimal(dice.randrange(10**6)) / 100),
+                )
+            db.execute(
+                "UPDATE items SET name = %s, changed = clock_timestamp() WHERE writer = %s "
+                "AND id = (SELECT min(id) FROM items WHERE writer = %s) + %s",
+                (f"changed in {number}", writer, writer, dice.randrange(2 * number + 1)),
+            )
+            db.commit()
+            time.sleep(0.02)
+
+
+def _kill_now_and_then(worker, url, writing):
+    """Kill task processes and the connections of all, in turn."""
+    dice = random.Random(1)
+    while writing.is_set():
+        time.sleep(0.7)
+        victims = _processes_of_tasks(worker.process.pid)
+        if victims:
+            os.kill(dice.choice(victims), signal.SIGKILL)
+        time.sleep(0.7)
+        execute(
+            url,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "
+            "current_database() AND pid <> pg_backend_pid() AND query LIKE '%copies%'",
+        )
+
+
+def _processes_of_tasks(worker_pid):
+    """What the worker's fork server has started."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True
+    ).stdout.split()
+    parents = dict(zip(map(int, listed[::2]), map(int, listed[1::2]), strict=True))
+    return [pid for pid, parent in parents.items() if parents.get(parent) == worker_pid]

@@ -1,0 +1,129 @@
+"""`penstock standalone` as somebody types it: what is wrong is said in one sentence."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.processes import alive, descendants
+from tests.support.waiting import wait_for
+from tests.support.worker import ROOT, standalone
+
+
+def penstock(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+@pytest.fixture
+def properties(tmp_path):
+    """properties(**settings) writes a worker.properties; a setting of None is left out."""
+
+    def write(**settings):
+        offered = {
+            "bootstrap.servers": "127.0.0.1:1",
+            "listeners": "http://127.0.0.1:0",
+            "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "offset.storage.file.filename": str(tmp_path / "offsets.json"),
+            **{k.replace("__", "."): v for k, v in settings.items()},
+        }
+        path = tmp_path / "worker.properties"
+        path.write_text("".join(f"{k}={v}\n" for k, v in offered.items() if v is not None))
+        return path
+
+    return write
+
+
+def told(run):
+    """The one sentence on standard error that is not a log line."""
+    [line] = [x for x in run.stderr.splitlines() if x.startswith("penstock: ")]
+    assert "Traceback" not in run.stderr
+    return line
+
+
+def test_file_that_is_not_there(tmp_path):
+    """The path is named, and no traceback shown."""
+    run = penstock("standalone", "nowhere.properties", cwd=tmp_path)
+    assert run.returncode == 1
+    assert "nowhere.properties" in told(run)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"bootstrap__servers": None}, 'Missing required configuration "bootstrap.servers"'),
+        ({"offset__flush__interval__ms": "soon"}, "Not a number of type LONG"),
+        ({"listeners": "ftp://here"}, "listeners"),
+        ({"task__isolation": "vm"}, "task.isolation"),
+    ],
+)
+def test_wrong_setting_is_named(properties, tmp_path, settings, words):
+    """The key, the value and the file are in the sentence."""
+    path = properties(**settings)
+    run = penstock("standalone", path, cwd=tmp_path)
+    assert run.returncode == 1
+    assert words in told(run)
+    assert str(path) in told(run) or "listeners" in told(run)
+
+
+def test_broker_out_of_reach(properties, tmp_path):
+    """A worker that finds no broker says at which address, and ends."""
+    run = penstock("standalone", properties(request__timeout__ms="1500"), cwd=tmp_path)
+    assert run.returncode == 1
+    assert "bootstrap.servers=127.0.0.1:1" in told(run)
+
+
+def test_port_that_is_taken(properties, tmp_path):
+    """The setting to change is named."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        run = penstock("standalone", properties(listeners=f"http://127.0.0.1:{port}"), cwd=tmp_path)
+    assert run.returncode == 1
+    assert "listeners" in told(run)
+    assert str(port) in told(run)
+
+
+def test_connector_file_that_can_not_be_started(kafka, properties, tmp_path):
+    """Exit code 3, the connector's name and the reason; nothing is left running."""
+    connector = tmp_path / "bad.json"
+    connector.write_text(json.dumps({"name": "bad", "connector.class": "NoSuchThing"}))
+    run = penstock("standalone", properties(bootstrap__servers=kafka), connector, cwd=tmp_path)
+    assert run.returncode == 3
+    assert "Connector bad" in told(run)
+    assert "NoSuchThing" in told(run)
+
+
+def test_connector_file_that_is_no_json(properties, tmp_path):
+    """The file and the place in it are named before anything starts."""
+    connector = tmp_path / "torn.json"
+    connector.write_text('{"name": "torn", ')
+    run = penstock("standalone", properties(), connector, cwd=tmp_path)
+    assert run.returncode == 1
+    assert "torn.json" in told(run)
+    assert "line 1" in told(run)
+
+
+def test_ctrl_c_leaves_nothing_behind(kafka, topic, tmp_path):
+    """SIGINT ends worker and tasks in good order, with exit code 0."""
+    source = tmp_path / "in.txt"
+    source.write_text("a line\n")
+    config = {"connector.class": "FileStreamSource", "file": str(source), "topic": topic}
+    with standalone(kafka, tmp_path) as worker:
+        worker.create("reads", config)
+        worker.wait_running("reads")
+        below = descendants(worker.process.pid)
+        worker.process.send_signal(signal.SIGINT)
+        assert worker.process.wait(30) == 0
+        wait_for(lambda: not [pid for pid in below if alive(pid)], "all children to be gone", 5)

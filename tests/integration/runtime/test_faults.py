@@ -1,0 +1,255 @@
+"""What breaks around a task: brokers, topics, disks, processes. Nothing is lost, all is told."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from tests.support import topics
+from tests.support.broker import own_broker
+from tests.support.waiting import wait_for
+from tests.support.worker import json_lines, standalone
+
+PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
+FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+TEXT = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+}
+DLQ = {"errors.tolerance": "all", "errors.deadletterqueue.topic.replication.factor": 1}
+
+
+def numbers(path):
+    return [line["v"]["n"] for line in json_lines(path)]
+
+
+# ---- the broker ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def broker(say):
+    with own_broker(say) as broker:
+        yield broker
+
+
+@pytest.mark.parametrize("fault", ["kill", "freeze"])
+def test_broker_goes_away_and_comes_back(broker, tmp_path, fault):
+    """Source and sink wait for it, go on by themselves, and no record is missing."""
+    topic = topics.Topics(broker.address).create()
+    out = tmp_path / "out.jsonl"
+    settings = {"plugin.path": PLUGINS, "offset.flush.timeout.ms": "1000"}
+    with standalone(broker.address, tmp_path, **settings) as worker:
+        source = {"connector.class": "NumbersSource", "topic": topic, "count": "1500"}
+        worker.create("source", {**source, "pause.ms": "40"})
+        sink = {"connector.class": "CollectSink", "topics": topic, "file": str(out)}
+        worker.create("sink", sink)
+        wait_for(lambda: len(json_lines(out)) > 100, lambda: worker.status("sink"), 60)
+        broker.kill() if fault == "kill" else broker.freeze()
+        try:
+            wait_for(
+                lambda: "Kafka has not acknowledged" in worker.log_text(),
+                "the source to notice that the broker is away",
+                60,
+            )
+            written = len(json_lines(out))
+            assert written < 1500, "the broker must be missed in mid-stream"
+            assert worker.rest.get("/connectors/source/status").status_code == 200
+        finally:
+            broker.start() if fault == "kill" else broker.thaw()
+        wait_for(
+            lambda: set(numbers(out)) == set(range(1500)),
+            lambda: f"all numbers; {worker.status('source')} {worker.status('sink')}",
+            120,
+        )
+        for name in ("source", "sink"):
+            assert [t["state"] for t in worker.status(name)["tasks"]] == ["RUNNING"]
+        offsets = {"partition": {"numbers": "0"}, "offset": {"n": 1500}}
+        wait_for(
+            lambda: worker.rest.get("/connectors/source/offsets").json()["offsets"] == [offsets],
+            "the source's offset to be stored",
+        )
+
+
+def test_without_acknowledgement_offsets_go_on_while_the_broker_hangs(broker, tmp_path):
+    """With acks=0 what is on its way counts as written: the price that the docs name."""
+    topic = topics.Topics(broker.address).create()
+    with standalone(broker.address, tmp_path, **{"plugin.path": PLUGINS}) as worker:
+        worker.create(
+            "source",
+            {
+                "connector.class": "NumbersSource",
+                "topic": topic,
+                "count": "100000",
+                "pause.ms": "20",
+                "producer.override.acks": "0",
+            },
+        )
+
+        def stored():
+            offsets = worker.rest.get("/connectors/source/offsets").json()["offsets"]
+            return offsets[0]["offset"]["n"] if offsets else 0
+
+        wait_for(lambda: stored() > 0, lambda: worker.status("source"), 60)
+        broker.freeze()
+        try:
+            before = stored()
+            # More than one interval's worth, so not what was acknowledged before the freeze.
+            wait_for(lambda: stored() > before + 1000, "offsets to go on", 60)
+        finally:
+            broker.thaw()
+
+
+# ---- topics ----------------------------------------------------------------------------------
+
+
+def test_dead_letter_topic_that_cannot_be_made_fails_the_task(
+    worker, connect, topic, kafka, tmp_path
+):
+    """More replicas than brokers: the status names the topic, the reason and the key."""
+    connect(
+        "no-dlq",
+        {
+            "connector.class": "CollectSink",
+            "topics": topic,
+            "file": tmp_path / "out.jsonl",
+            **DLQ,
+            "errors.deadletterqueue.topic.name": f"{topic}-dlq",
+            "errors.deadletterqueue.topic.replication.factor": 5,
+        },
+    )
+    trace = worker.wait_states("no-dlq", ["FAILED"])["tasks"][0]["trace"]
+    assert f"{topic}-dlq" in trace
+    assert "replication factor" in trace.lower()
+    assert "errors.deadletterqueue.topic.replication.factor" in trace
+    assert f"{topic}-dlq" not in AdminClient({"bootstrap.servers": kafka}).list_topics().topics
+
+
+# Larger than the topic takes, and larger than the producer takes by itself.
+@pytest.mark.parametrize("size", [100_000, 3_000_000])
+def test_record_that_is_too_large_is_dead_lettered_alone(
+    worker, connect, make_topic, consume_all, tmp_path, size
+):
+    """Its neighbours of the same batch are delivered, in order, and it is told apart."""
+    topic = make_topic(config={"max.message.bytes": "20000"})
+    letters = make_topic("dlq", config={"max.message.bytes": "10000000"})
+    lines = [f"line {n}" for n in range(100)]
+    lines[50] = "x" * size
+    source = tmp_path / "in.txt"
+    source.write_text("".join(f"{line}\n" for line in lines))
+    connect(
+        f"large-{size}",
+        {
+            "connector.class": FILE_SOURCE,
+            "topic": topic,
+            "file": source,
+            **TEXT,
+            **DLQ,
+            "errors.deadletterqueue.topic.name": letters,
+            "errors.deadletterqueue.context.headers.enable": True,
+            # The record is too large for the producer's own limit too, but must fit the DLQ.
+            **({"producer.override.max.request.size": 10_000_000} if size < 1_000_000 else {}),
+        },
+    )
+    found = [m.value().decode() for m in consume_all(topic, 99, timeout=60)]
+    assert sorted(found) == sorted(line for line in lines if len(line) < 1000)
+    if size < 1_000_000:
+        [letter] = consume_all(letters, 1)
+        assert len(letter.value()) == size
+        assert dict(letter.headers())["__connect.errors.stage"] == b"KAFKA_PRODUCE"
+    assert [t["state"] for t in worker.status(f"large-{size}")["tasks"]] == ["RUNNING"]
+
+
+def test_record_that_is_too_large_fails_a_strict_task(worker, connect, make_topic, tmp_path):
+    """Without tolerance the status names the topic and what Kafka said; no offset is stored."""
+    topic = make_topic(config={"max.message.bytes": "20000"})
+    source = tmp_path / "in.txt"
+    source.write_text("short\n" + "x" * 100_000 + "\nshort\n")
+    connect(
+        "large-strict", {"connector.class": FILE_SOURCE, "topic": topic, "file": source, **TEXT}
+    )
+    trace = worker.wait_states("large-strict", ["FAILED"])["tasks"][0]["trace"]
+    assert topic in trace
+    assert "KAFKA_PRODUCE" in trace
+    assert "too large" in trace.lower()
+    assert worker.rest.get("/connectors/large-strict/offsets").json()["offsets"] == []
+
+
+def test_topic_deleted_under_a_sink_is_read_again_when_it_is_back(
+    worker, connect, topic, produce, kafka, tmp_path
+):
+    """The sink waits, and reads the new topic from its beginning without a restart."""
+    out = tmp_path / "out.jsonl"
+    produce(topic, [b"%d" % n for n in range(20)])
+    connect("bereft", {"connector.class": "CollectSink", "topics": topic, "file": out})
+    wait_for(lambda: len(json_lines(out)) == 20, lambda: worker.status("bereft"), 60)
+    wait_for(
+        lambda: worker.rest.get("/connectors/bereft/offsets").json()["offsets"],
+        "the offsets to be committed",
+    )
+    admin = AdminClient({"bootstrap.servers": kafka})
+    admin.delete_topics([topic])[topic].result(30)
+    # It may be back already: brokers create topics that consumers ask for.
+    admin.create_topics([topics.NewTopic(topic, 1, 1)])[topic].exception()
+    produce(topic, [b"%d" % n for n in range(100, 105)])
+    wait_for(
+        lambda: {line["v"] for line in json_lines(out)} >= set(range(100, 105)),
+        lambda: f"the new topic's records; {worker.status('bereft')}",
+        90,
+    )
+    assert [t["state"] for t in worker.status("bereft")["tasks"]] == ["RUNNING"]
+
+
+# ---- processes and disks ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("victim", ["source", "sink"])
+def test_killed_task_is_failed_and_goes_on_after_a_restart(
+    worker, connect, topic, tmp_path, victim
+):
+    """Its status names the signal; after a restart over REST no record is missing."""
+    out, pid_file = tmp_path / "out.jsonl", tmp_path / "pid"
+    pids = {victim: pid_file}
+    connect(
+        f"killed-{victim}-source",
+        {
+            "connector.class": "NumbersSource",
+            "topic": topic,
+            "count": 3000,
+            "pause.ms": 10,
+            "pid.file": pids.get("source", ""),
+        },
+    )
+    connect(
+        f"killed-{victim}-sink",
+        {
+            "connector.class": "CollectSink",
+            "topics": topic,
+            "file": out,
+            "pid.file": pids.get("sink", ""),
+        },
+    )
+    wait_for(lambda: len(json_lines(out)) > 100, lambda: worker.status(f"killed-{victim}-sink"), 60)
+    os.kill(int(pid_file.read_text()), signal.SIGKILL)
+    name = f"killed-{victim}-{victim}"
+    trace = worker.wait_states(name, ["FAILED"])["tasks"][0]["trace"]
+    assert "SIGKILL" in trace
+    assert worker.rest.post(f"/connectors/{name}/tasks/0/restart").status_code == 204
+    worker.wait_running(name)
+    wait_for(
+        lambda: set(numbers(out)) == set(range(3000)),
+        lambda: f"all numbers; {worker.status(name)}",
+        90,
+    )
+
+
+def test_full_disk_fails_a_file_sink(worker, connect, topic, produce):
+    """The status names the file and says that the disk is full; no offset is committed."""
+    produce(topic, [b"1", b"2"])
+    connect("full", {"connector.class": FILE_SINK, "topics": topic, "file": "/dev/full", **TEXT})
+    trace = worker.wait_states("full", ["FAILED"])["tasks"][0]["trace"]
+    assert "/dev/full" in trace
+    assert "No space left on device" in trace
+    assert worker.rest.get("/connectors/full/offsets").json()["offsets"] == []

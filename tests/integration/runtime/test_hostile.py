@@ -1,0 +1,252 @@
+"""Plugins that misbehave harm themselves and nobody else."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import alive, descendants
+from tests.support.waiting import wait_for
+from tests.support.worker import json_lines, standalone
+
+
+@pytest.fixture(scope="module")
+def neighbour(worker, kafka, tmp_path_factory):
+    """A source and a sink that flow all the while; gives the sink's file."""
+    out = tmp_path_factory.mktemp("neighbour") / "out.jsonl"
+    topic = f"neighbour-{os.getpid()}"
+    worker.create(
+        "neighbour-source",
+        {
+            "connector.class": "NumbersSource",
+            "topic": topic,
+            "count": "100000000",
+            "batch": "5",
+            "pause.ms": "50",
+        },
+    )
+    worker.create(
+        "neighbour-sink", {"connector.class": "CollectSink", "topics": topic, "file": str(out)}
+    )
+    wait_for(lambda: len(json_lines(out)) > 0, "the neighbour to flow", 60)
+    yield out
+    for name in ("neighbour-source", "neighbour-sink"):
+        worker.rest.delete(f"/connectors/{name}")
+
+
+def assert_flows(worker, out):
+    """The neighbour makes progress and REST answers quickly."""
+    before = len(json_lines(out))
+    wait_for(lambda: len(json_lines(out)) > before, "the neighbour to go on", 60)
+    states = worker.status("neighbour-sink")["tasks"] + worker.status("neighbour-source")["tasks"]
+    assert [task["state"] for task in states] == ["RUNNING", "RUNNING"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("put:exit", "exit code 42"),
+        ("put:crash", "SIGSEGV"),
+        ("put:base", "not even an Exception"),
+        ("put:raise", "put fails as told"),
+        ("start:raise", "start fails as told"),
+        ("put:leak", "task.memory.max=400000000"),
+        ("put:block", "task.call.timeout.ms=1500"),
+        ("put:spin", "task.call.timeout.ms=1500"),
+        ("flush:exit", "exit code 42"),
+    ],
+)
+def test_task_that_misbehaves_fails_alone(
+    worker, connect, neighbour, topic, produce, tmp_path, fault, told
+):
+    """Its status says what it did; its neighbours flow on."""
+    produce(topic, [b"1"])
+    name = "hostile-" + fault.replace(":", "-")
+    connect(
+        name,
+        {
+            "connector.class": "CollectSink",
+            "topics": topic,
+            "file": tmp_path / "out.jsonl",
+            "fault": fault,
+            "task.memory.max": 400_000_000,
+            "task.call.timeout.ms": 1500,
+        },
+    )
+    status = worker.wait_states(name, ["FAILED"])
+    assert told in status["tasks"][0]["trace"]
+    assert_flows(worker, neighbour)
+
+
+@pytest.mark.parametrize("fault", ["stop:block", "stop:spin", "stop:raise"])
+def test_task_that_will_not_stop_is_killed(
+    worker, connect, neighbour, topic, produce, tmp_path, fault
+):
+    """Deleting a connector whose task ignores stop works, within the graceful timeout."""
+    produce(topic, [b"1"])
+    out = tmp_path / "out.jsonl"
+    name = "stubborn-" + fault.replace(":", "-")
+    connect(name, {"connector.class": "CollectSink", "topics": topic, "file": out, "fault": fault})
+    wait_for(lambda: len(json_lines(out)) == 1, "the record", 60)
+    assert worker.rest.delete(f"/connectors/{name}").status_code == 204
+    assert worker.rest.get(f"/connectors/{name}").status_code == 404
+    assert_flows(worker, neighbour)
+
+
+@pytest.mark.parametrize("fault", ["poll:exit", "poll:crash", "poll:raise"])
+def test_source_task_that_misbehaves_fails_alone(worker, connect, neighbour, topic, fault):
+    """The same for sources."""
+    name = "hostile-" + fault.replace(":", "-")
+    connect(name, {"connector.class": "NumbersSource", "topic": topic, "fault": fault})
+    worker.wait_states(name, ["FAILED"])
+    assert_flows(worker, neighbour)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["task_configs:raise", "task_configs:exit", "task_configs:block", "start:crash", "start:block"],
+)
+def test_connector_that_misbehaves_fails_alone(worker, connect, neighbour, topic, fault):
+    """A connector instance runs in its own process, too."""
+    name = "hostile-" + fault.replace(":", "-")
+    connect(name, {"connector.class": "WatchingSource", "topic": topic, "fault": fault})
+    wait_for(
+        lambda: worker.status(name)["connector"]["state"] == "FAILED",
+        lambda: f"the connector to fail; {worker.status(name)}",
+    )
+    assert worker.status(name)["tasks"] == []
+    assert_flows(worker, neighbour)
+
+
+@pytest.mark.parametrize("fault", ["block", "spin", "exit"])
+def test_validation_that_misbehaves_is_ended(worker, neighbour, topic, fault):
+    """A connector that blocks while it validates holds up its own request only."""
+    answer = worker.rest.post(
+        "/connectors",
+        json={
+            "name": "never",
+            "config": {
+                "connector.class": "StrictSource",
+                "topic": topic,
+                "fault": f"validate:{fault}",
+            },
+        },
+    )
+    assert answer.status_code == 500
+    assert "Validating the config of never" in answer.json()["message"]
+    assert worker.rest.get("/connectors/never").status_code == 404
+    assert_flows(worker, neighbour)
+
+
+def test_process_that_a_plugin_started_ends_with_its_task(
+    worker, connect, topic, produce, tmp_path
+):
+    """What a plugin forks and forgets is ended when its task is."""
+    produce(topic, [b"1"])
+    out = tmp_path / "out.jsonl"
+    connect(
+        "parent",
+        {"connector.class": "CollectSink", "topics": topic, "file": out, "fault": "put:fork"},
+    )
+    forked = wait_for(lambda: [x for x in json_lines(out) if "forked" in x], "the fork", 60)
+    assert alive(forked[0]["forked"])
+    assert worker.rest.delete("/connectors/parent").status_code == 204
+    wait_for(lambda: not alive(forked[0]["forked"]), "the forked process to be gone")
+
+
+def test_rest_answers_quickly_while_a_task_spins(
+    worker, connect, neighbour, topic, produce, tmp_path
+):
+    """The median answer takes under 100 ms though a task eats a core."""
+    produce(topic, [b"1"])
+    connect(
+        "spinner",
+        {
+            "connector.class": "CollectSink",
+            "topics": topic,
+            "file": tmp_path / "out.jsonl",
+            "fault": "put:spin",
+        },
+    )
+    worker.wait_running("spinner")
+    times = []
+    for _ in range(50):
+        started = time.perf_counter()
+        assert worker.rest.get("/connectors").status_code == 200
+        times.append(time.perf_counter() - started)
+    assert sorted(times)[25] < 0.1
+
+
+def test_plugin_that_prints_does_not_disturb(worker, connect, topic, produce, tmp_path):
+    """What a plugin prints goes to the worker's log."""
+    produce(topic, [b"1"])
+    out = tmp_path / "out.jsonl"
+    connect(
+        "printer",
+        {"connector.class": "CollectSink", "topics": topic, "file": out, "fault": "put:print"},
+    )
+    wait_for(lambda: len(json_lines(out)) == 1, "the record", 60)
+    wait_for(lambda: "hello from the plugin" in worker.log_text(), "the log line")
+
+
+def test_failed_task_restarts_by_itself(worker, connect, topic, produce, tmp_path):
+    """errors.restart.policy=on-failure brings it back, and the status counts."""
+    produce(topic, [b"1"])
+    out = tmp_path / "out.jsonl"
+    connect(
+        "phoenix",
+        {
+            "connector.class": "CollectSink",
+            "topics": topic,
+            "file": out,
+            "fault": "put:exit",
+            "fault.once.file": tmp_path / "failed-once",
+            "errors.restart.policy": "on-failure",
+            "errors.restart.backoff.ms": 100,
+        },
+    )
+    wait_for(lambda: len(json_lines(out)) == 1, lambda: str(worker.status("phoenix")), 60)
+    [task] = worker.status("phoenix")["tasks"]
+    assert (task["state"], task["restarts"]) == ("RUNNING", 1)
+
+
+def test_restarts_wait_longer_and_end(worker, connect, topic, produce, tmp_path):
+    """on-failure gives up after errors.restart.max.attempts in a row."""
+    produce(topic, [b"1"])
+    connect(
+        "hopeless",
+        {
+            "connector.class": "CollectSink",
+            "topics": topic,
+            "file": tmp_path / "out.jsonl",
+            "fault": "start:raise",
+            "errors.restart.policy": "on-failure",
+            "errors.restart.backoff.ms": 50,
+            "errors.restart.max.attempts": 3,
+        },
+    )
+
+    def given_up():
+        [task] = worker.status("hopeless")["tasks"]
+        done = task["state"] == "FAILED" and task.get("restarts") == 3
+        return task if done and "next_restart" not in task else None
+
+    wait_for(given_up, lambda: f"the last attempt; {worker.status('hopeless')}", 60)
+    wait_for(lambda: "given up" in worker.log_text(), "the log to say so")
+
+
+def test_no_process_outlives_a_killed_worker(kafka, topic, tmp_path):
+    """After kill -9 of the worker its tasks are gone too, even one that spins."""
+    plugins = Path(__file__).parents[2] / "support" / "plugins"
+    with standalone(kafka, tmp_path, plugin__path=plugins) as worker:
+        for name, fault in (("calm", ""), ("spinning", "poll:spin"), ("stuck", "poll:block")):
+            config = {"connector.class": "NumbersSource", "topic": topic, "fault": fault}
+            worker.create(name, config)
+            worker.wait_running(name)
+        children = descendants(worker.process.pid)
+        assert len(children) >= 4, "fork server and three tasks"
+        worker.process.send_signal(signal.SIGKILL)
+        worker.process.wait()
+        wait_for(lambda: not [p for p in children if alive(p)], "the children to be gone")

@@ -1,0 +1,180 @@
+"""What the connector's queries do with a batch: outputs, dead letters, aggregates."""
+
+import json
+import uuid
+
+import psycopg
+import pyarrow.dataset as ds
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from connect.config.connector import framework_settings
+from connect.pipeline import PipelineSpec
+from spark_sink.connector import SparkSinkConnector
+from spark_sink.letters import LetterBox
+from spark_sink.query import BatchWriter, Pipeline, Settings, start_queries
+from spark_sink.settings import Output
+from tests.support.topics import Out
+
+received = []
+
+
+def remember(rows, number):
+    received.append((number, rows.collect()))
+
+
+def doubled(rows):
+    return rows.selectExpr("2 * n AS n", "name")
+
+
+@pytest.fixture
+def settings(kafka, topic, tmp_path):
+    """settings(**config) as a connector's task makes them."""
+
+    def make(**more):
+        config = {
+            "name": f"query-{uuid.uuid4().hex[:8]}",
+            "connector.class": "SparkSink",
+            "topics": topic,
+            "spark.schema": "n BIGINT, name STRING, at TIMESTAMP",
+            "spark.trigger": "available-now",
+            "spark.checkpoint.location": str(tmp_path / "checkpoint"),
+            "spark.output.format": "parquet",
+            "spark.output.path": str(tmp_path / "out"),
+            "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            **{k.replace("__", "."): str(v) for k, v in more.items()},
+        }
+        parsed = SparkSinkConnector.config_def.parse(config)
+        spec = PipelineSpec(config["name"], 0, config, {"bootstrap.servers": kafka})
+        return Settings(
+            spec,
+            parsed,
+            tuple(Output.parse(config, name) for name in parsed["spark.outputs"] or [""]),
+            LetterBox.of(spec, framework_settings(config, is_sink=True)),
+            str(tmp_path / "checkpoint"),
+        )
+
+    return make
+
+
+@pytest.fixture
+def run(spark):
+    """run(settings) runs the queries over all there is."""
+
+    def run(settings):
+        for query in start_queries(spark, settings):
+            query.awaitTermination()
+
+    return run
+
+
+def rows_in(folder):
+    return ds.dataset(folder, partitioning="hive").to_table().to_pylist()
+
+
+def test_without_tolerance_nothing_of_a_bad_batch_is_visible(
+    settings, run, topic, produce, tmp_path
+):
+    """A poison record fails the query with its place, and the output has not even a folder."""
+    produce(topic, ['{"n": 1}', "{broken"])
+    with pytest.raises(StreamingQueryException, match=f"{topic}-0 offset 1"):
+        run(settings())
+    assert not list(tmp_path.glob("out/batch=*"))
+
+
+def test_sql_function_and_several_outputs(settings, run, topic, produce, tmp_path):
+    """The function comes first, then the SQL; both outputs get all rows, one in folders."""
+    produce(topic, [json.dumps({"n": n, "name": "xy"[n % 2]}) for n in range(4)])
+    received.clear()
+    run(
+        settings(
+            spark__pipeline__function=f"{__name__}:doubled",
+            spark__pipeline__sql="SELECT n + 1 AS n, name FROM records WHERE n > 0",
+            spark__outputs="files,mine",
+            spark__output__files__format="json",
+            spark__output__files__path=tmp_path / "json",
+            spark__output__files__partition__by="name",
+            spark__output__mine__format="foreach",
+            spark__output__mine__function=f"{__name__}:remember",
+        )
+    )
+    [(number, rows)] = received
+    assert number == 0
+    assert sorted((row.n, row.name) for row in rows) == [(3, "y"), (5, "x"), (7, "y")]
+    files = list(tmp_path.glob("json/batch=*/name=y/*.json"))
+    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    assert sorted(line["n"] for line in lines) == [3, 7]
+
+
+def test_windows_over_the_stream_and_dead_letters_beside_it(
+    settings, run, topic, make_topic, produce, consume_all
+):
+    """An aggregate by window is kept over batches and written complete; poison is dead-lettered."""
+    letters = make_topic("dlq")
+    moments = ["2026-01-01T00:00:10Z", "2026-01-01T00:00:50Z", "2026-01-01T00:01:10Z"]
+    produce(
+        topic,
+        [Out(json.dumps({"n": n, "at": moments[n % 3]})) for n in range(30)]
+        + [Out("{broken", b"bad", [("h", b"1")], timestamp=5000)],
+    )
+    received.clear()
+    run(
+        settings(
+            spark__max__offsets__per__trigger=10,
+            spark__watermark__column="at",
+            spark__pipeline__sql=(
+                "SELECT window.start AS start, count(*) AS n FROM "
+                "(SELECT window(at, '1 minute') AS window FROM records) GROUP BY window"
+            ),
+            spark__output__format="foreach",
+            spark__output__function=f"{__name__}:remember",
+            spark__output__mode="complete",
+            errors__tolerance="all",
+            errors__deadletterqueue__topic__name=letters,
+            errors__deadletterqueue__context__headers__enable="true",
+        )
+    )
+    assert len(received) > 1
+    last = received[-1][1]
+    assert sorted((row.start.minute, row.n) for row in last) == [(0, 20), (1, 10)]
+    [letter] = consume_all(letters, 1)
+    assert (letter.key(), letter.value(), letter.timestamp()[1]) == (b"bad", b"{broken", 5000)
+    headers = dict(letter.headers())
+    assert headers["h"] == b"1"
+    assert headers["__connect.errors.offset"] == b"30"
+
+
+def test_a_batch_that_comes_again_changes_nothing(
+    settings, run, spark, topic, make_topic, produce, consume_all, database, tmp_path
+):
+    """Files, database and dead letters hold a batch once, however often its writer is called."""
+    letters = make_topic("dlq")
+    produce(topic, ['{"n": 1}', '{"n": 2}', "{broken"])
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("CREATE TABLE numbers (n BIGINT PRIMARY KEY)")
+        made = settings(
+            spark__pipeline__sql="SELECT n FROM records",
+            spark__outputs="files,db",
+            spark__output__files__format="parquet",
+            spark__output__files__path=tmp_path / "out",
+            spark__output__db__format="jdbc",
+            spark__output__db__table="numbers",
+            spark__output__db__option__url=database,
+            errors__tolerance="all",
+            errors__deadletterqueue__topic__name=letters,
+        )
+        run(made)
+        again = BatchWriter(made, Pipeline(None, "SELECT n FROM records"))
+        everything = (
+            spark.read.format("penstock")
+            .options(**{k: v for k, v in made.spec.config.items() if k != "name"})
+            .option("bootstrap.servers", made.spec.worker["bootstrap.servers"])
+            .load()
+        )
+        again(everything, 0)
+        assert sorted(db.execute("SELECT n FROM numbers").fetchall()) == [(1,), (2,)]
+    assert sorted(row["n"] for row in rows_in(tmp_path / "out")) == [1, 2]
+    assert [m.value() for m in consume_all(letters, 1)] == [b"{broken"]
+    assert not list(tmp_path.glob("out/_staging/*"))

@@ -1,0 +1,242 @@
+"""Connectors that tests drive: numbered records in, what arrived out, and faults on demand."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from connect import (
+    ConfigDef,
+    ConfigType,
+    DataError,
+    ExactlyOnceSupport,
+    RetriableError,
+    Schema,
+    SinkConnector,
+    SinkTask,
+    SourceConnector,
+    SourceRecord,
+    SourceTask,
+    Transformation,
+)
+
+
+class NumbersTask(SourceTask):
+    """0, 1, 2, … up to `count`, `batch` at a time, going on where the stored offset says."""
+
+    def start(self, config):
+        self.config = config
+        tell_pid(config)
+        self.partition = {"numbers": config["task.number"]}
+        found = self.context.offset(self.partition)
+        self.next = found["n"] if found else 0
+
+    def poll(self):
+        fault(self.config, "poll")
+        end = min(self.next + self.config["batch"], self.config["count"])
+        if self.next >= end:
+            return None
+        records = [
+            SourceRecord.of(
+                self.config["topic"],
+                {"n": n, "task": self.config["task.number"]},
+                key=str(n),
+                key_schema=Schema.STRING,
+                source_partition=self.partition,
+                source_offset={"n": n + 1},
+            )
+            for n in range(self.next, end)
+        ]
+        self.next = end
+        if self.config["pause.ms"]:
+            time.sleep(self.config["pause.ms"] / 1000)
+        return records
+
+    def stop(self):
+        fault(self.config, "stop")
+
+
+class NumbersSource(SourceConnector):
+    version = "1.2.3"
+    task_class = NumbersTask
+    config_def = (
+        ConfigDef()
+        .define("topic", doc="Where to.")
+        .define("count", ConfigType.LONG, 100, doc="How many.")
+        .define("batch", ConfigType.INT, 10, doc="How many at once.")
+        .define("pause.ms", ConfigType.INT, 0, doc="How long a poll takes.")
+        .define("task.number", default="0", doc="Set by the connector.")
+        .define("fault", default="", doc="method:kind, see fault().")
+        .define("fault.once.file", default="", doc="The fault happens only while it is absent.")
+        .define("pid.file", default="", doc="Where to write the number of the task's process.")
+    )
+
+    def task_configs(self, max_tasks):
+        fault(self.config, "task_configs")
+        return [{**self.config.raw, "task.number": str(n)} for n in range(max_tasks)]
+
+    def exactly_once_support(self):
+        return ExactlyOnceSupport.SUPPORTED
+
+
+class BoundariesTask(NumbersTask):
+    """Every tenth number ends a transaction; every second one of those is aborted."""
+
+    def poll(self):
+        records = super().poll()
+        for record in records or ():
+            number = record.value["n"]
+            if number % 20 == 9:
+                self.context.transaction.abort(record)
+            elif number % 20 == 19:
+                self.context.transaction.commit(record)
+        return records
+
+
+class BoundariesSource(NumbersSource):
+    task_class = BoundariesTask
+
+    def can_define_transaction_boundaries(self):
+        return True
+
+
+class CollectTask(SinkTask):
+    """Appends every record as a JSON line, safe on disk after flush."""
+
+    def start(self, config):
+        self.config = config
+        tell_pid(config)
+        fault(config, "start")
+        self.file = Path(config["file"]).open("a")  # noqa: SIM115 - closed in stop
+        self.retries = 0
+
+    def put(self, records):
+        if not records:
+            return
+        fault(self.config, "put")
+        time.sleep(self.config["put.ms"] / 1000)
+        for record in records:
+            value = record.value
+            if isinstance(value, dict) and value.get("refuse"):
+                raise DataError("refused by the sink")
+            if isinstance(value, dict) and value.get("report"):
+                self.context.errant_record_reporter.report(record, DataError("reported"))
+                continue
+            line = {"t": record.topic, "p": record.original_partition, "o": record.offset}
+            self.file.write(json.dumps({**line, "v": value}) + "\n")
+
+    def flush(self, offsets):
+        fault(self.config, "flush")
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+    def stop(self):
+        fault(self.config, "stop")
+        self.file.close()
+
+
+class CollectSink(SinkConnector):
+    task_class = CollectTask
+    config_def = (
+        ConfigDef()
+        .define("file", doc="Where to.")
+        .define("put.ms", ConfigType.INT, 0, doc="How long a put takes.")
+        .define("fault", default="", doc="method:kind, see fault().")
+        .define("fault.once.file", default="", doc="The fault happens only while it is absent.")
+        .define("pid.file", default="", doc="Where to write the number of the task's process.")
+    )
+
+
+class WatchingSource(NumbersSource):
+    """A connector that overrides start(), so that it gets a process of its own."""
+
+    def start(self):
+        fault(self.config, "start")
+
+
+class StrictSource(NumbersSource):
+    """Misbehaves while it is validated."""
+
+    @classmethod
+    def validate(cls, values):
+        fault({"fault": values["fault"].value or "", "fault.once.file": ""}, "validate")
+
+
+class AckTask(NumbersTask):
+    """Writes which records it hears are safe."""
+
+    def commit_record(self, record, topic_partition):
+        with Path(self.config["file"]).open("a") as file:
+            place = topic_partition and [*topic_partition]
+            file.write(json.dumps({"n": record.value["n"], "at": place}) + "\n")
+
+    def commit(self):
+        with Path(self.config["file"]).open("a") as file:
+            file.write(json.dumps({"commit": True}) + "\n")
+
+
+class AckSource(NumbersSource):
+    task_class = AckTask
+    config_def = NumbersSource.config_def.including(ConfigDef().define("file", doc="Where to."))
+
+
+class FailOn(Transformation):
+    """Refuses records whose value says so."""
+
+    config_def = ConfigDef().define("field", doc="Fails where this field is true.")
+
+    def configure(self, config):
+        self.field = config["field"]
+
+    def apply(self, record):
+        if record.value.get(self.field):
+            raise DataError(f"{self.field} is set")
+        return record
+
+
+def tell_pid(config):
+    if config["pid.file"]:
+        Path(config["pid.file"]).write_text(str(os.getpid()))
+
+
+def fault(config, method):
+    """Do what `fault=method:kind` says, unless this is another method."""
+    wanted, _, kind = config["fault"].partition(":")
+    if wanted != method:
+        return
+    if once := config["fault.once.file"]:
+        try:
+            Path(once).touch(exist_ok=False)
+        except FileExistsError:
+            return
+    match kind:
+        case "block":
+            while True:
+                time.sleep(3600)
+        case "spin":
+            while True:
+                pass
+        case "leak":
+            hoard = []
+            while True:
+                hoard.append(bytearray(16 * 1024 * 1024))
+        case "exit":
+            os._exit(42)
+        case "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "base":
+            raise BaseException("not even an Exception")  # noqa: TRY002 - the worst there is
+        case "retry":
+            raise RetriableError("not now")
+        case "print":
+            print("hello from the plugin", flush=True)  # noqa: T201
+        case "fork":
+            child = os.fork()
+            if child == 0:
+                while True:
+                    time.sleep(3600)
+            with Path(config["file"]).open("a") as file:
+                file.write(json.dumps({"forked": child}) + "\n")
+        case _:
+            raise ValueError(f"{method} fails as told")

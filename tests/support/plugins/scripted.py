@@ -1,0 +1,58 @@
+"""Connectors whose records, or settings, say what they are to do with the framework's contexts."""
+
+import json
+from pathlib import Path
+
+from connect import ConfigDef, RetriableError, SinkConnector, SinkTask, TopicPartition
+
+
+class ScriptedTask(SinkTask):
+    """Writes what happens to a file, a JSON line an event, and obeys `do` in values."""
+
+    def start(self, config):
+        self.path = Path(config["file"])
+        self.done = set()
+        self.hold = config["hold"]
+
+    def tell(self, **event):
+        with self.path.open("a") as file:
+            file.write(json.dumps(event) + "\n")
+
+    def open(self, partitions):
+        self.tell(open=sorted(p.partition for p in partitions))
+
+    def close(self, partitions):
+        self.tell(close=sorted(p.partition for p in partitions))
+
+    def put(self, records):
+        for record in records:
+            do = record.value.get("do")
+            first = (do, record.offset) not in self.done
+            self.done.add((do, record.offset))
+            place = TopicPartition(record.original_topic, record.original_partition)
+            if do == "retry" and first:
+                self.context.timeout(100)
+                raise RetriableError("not yet")
+            if do == "rewind" and first:
+                self.context.offset({place: 0})
+            if do == "commit":
+                self.context.request_commit()
+            if do == "pause" and first:
+                self.context.pause(place)
+            self.tell(put=record.value["n"])
+        if not records and self.hold == "resume":
+            self.context.resume(*self.context.assignment)
+
+    def pre_commit(self, offsets):
+        if self.hold == "one":
+            return {p: offset - 1 for p, offset in offsets.items() if offset > 1}
+        return offsets
+
+
+class ScriptedSink(SinkConnector):
+    task_class = ScriptedTask
+    config_def = (
+        ConfigDef()
+        .define("file", doc="Where events go.")
+        .define("hold", default="", doc="one: the last record is never safe. resume: see put().")
+    )
