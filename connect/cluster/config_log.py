@@ -295,8 +295,7 @@ class ConfigLog:
 
     def claim(self, transactional_id: str) -> None:
         """Let no former leader write any more. Harmless if it is claimed already."""
-        if not self._log.is_claimed:
-            self._log.claim(transactional_id)
+        self._log.claim(transactional_id)
 
     def release(self) -> None:
         self._log.release()

@@ -272,7 +272,16 @@ class KafkaLog:
                 ) from None
 
     def claim(self, transactional_id: str) -> None:
-        """Become the one who writes: whoever had claimed the same id before can't any more."""
+        """Become the one who writes: whoever had claimed the same id before can't any more.
+
+        Harmless if it is claimed already.
+        """
+        # Requests and duties that come at the same time must not take the claim from each other.
+        with self._transaction:
+            if self._exclusive is None:
+                self._exclusive = self._claimed(transactional_id)
+
+    def _claimed(self, transactional_id: str) -> Producer:
         settings = clients.worker_settings(self._worker)
         producer = Producer(
             {
@@ -288,11 +297,7 @@ class KafkaLog:
             producer.init_transactions(WRITE_SECONDS)
         except KafkaException as error:
             raise self._not_written(error.args[0].str()) from error
-        self._exclusive = producer
-
-    @property
-    def is_claimed(self) -> bool:
-        return self._exclusive is not None
+        return producer
 
     def release(self) -> None:
         """Write like everybody else again."""

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 INIT_SECONDS = 60.0
 COMMIT_SECONDS = 120.0
+ABANDON_SECONDS = 10.0
 
 # Encodes offsets as records of the offsets topic; only the worker knows the keys in use.
 EncodeOffsets = Callable[
@@ -176,17 +177,21 @@ class ExactlyOnceLoop(SourceLoop):
     def _abort_transaction(self) -> None:
         """Drop the records under way, but remember that they were read."""
         if self._open:
-            self._producer.abort_transaction(COMMIT_SECONDS)
-            self._open = False
-            # What was not sent yet is reported as undelivered, and rightly so.
-            self._producer.poll(0)
-            self._undelivered.clear()
+            self._abort(COMMIT_SECONDS)
         self._unconfirmed = []
         self.counts["aborted"] += 1
         if self._offsets:
             self._producer.begin_transaction()
             self._open = True
             self._end_transaction()
+
+    def _abort(self, seconds: float) -> None:
+        self._open = False
+        # A transaction whose first records are just on their way is not known to the coordinator
+        # yet, which takes its end for a grave mistake: so they arrive first.
+        self._producer.flush(seconds)
+        self._producer.abort_transaction(seconds)
+        self._undelivered.clear()
 
     def _write_offsets(self) -> None:
         if not self._offsets:
@@ -216,16 +221,14 @@ class ExactlyOnceLoop(SourceLoop):
         if self._requests is None:
             self._end_transaction()
         elif self._open and not self._control.paused:
-            self._producer.abort_transaction(COMMIT_SECONDS)
-            self._open = False
+            self._abort(COMMIT_SECONDS)
         elif self._open:
             self._end_transaction()
 
     def abandon(self) -> None:
         """After a failure: leave nothing half open for readers to wait for."""
         if self._open:
-            self._open = False
             try:
-                self._producer.abort_transaction(10.0)
+                self._abort(ABANDON_SECONDS)
             except KafkaException as error:
                 log.warning("The open transaction was not aborted: %s", error.args[0].str())
