@@ -40,7 +40,7 @@ unit: $(READY) ## tests that need no server
 
 integration: $(READY) ## tests against real Kafka, registry and PostgreSQL
 	@$(BIN)/penstock stack fetch --registry
-	$(BIN)/python -m pytest tests/integration tests/chaos -q
+	$(BIN)/python -m pytest tests/integration tests/chaos -q -n 3 --dist loadfile --no-loadscope-reorder
 
 conformance: $(READY) ## tests side by side with Apache Kafka Connect
 	$(BIN)/python -m pytest tests/conformance -q

@@ -44,22 +44,26 @@ def assert_flows(worker, out):
     assert [task["state"] for task in states] == ["RUNNING", "RUNNING"]
 
 
+MEMORY_LIMIT = {"task.memory.max": "400000000"}
+TIME_LIMIT = {"task.call.timeout.ms": "1500"}
+
+
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "limit", "told"),
     [
-        ("put:exit", "exit code 42"),
-        ("put:crash", "SIGSEGV"),
-        ("put:base", "not even an Exception"),
-        ("put:raise", "put fails as told"),
-        ("start:raise", "start fails as told"),
-        ("put:leak", "task.memory.max=400000000"),
-        ("put:block", "task.call.timeout.ms=1500"),
-        ("put:spin", "task.call.timeout.ms=1500"),
-        ("flush:exit", "exit code 42"),
+        ("put:exit", {}, "exit code 42"),
+        ("put:crash", {}, "SIGSEGV"),
+        ("put:base", {}, "not even an Exception"),
+        ("put:raise", {}, "put fails as told"),
+        ("start:raise", {}, "start fails as told"),
+        ("put:leak", MEMORY_LIMIT, "task.memory.max=400000000"),
+        ("put:block", TIME_LIMIT, "task.call.timeout.ms=1500"),
+        ("put:spin", TIME_LIMIT, "task.call.timeout.ms=1500"),
+        ("flush:exit", {}, "exit code 42"),
     ],
 )
 def test_task_that_misbehaves_fails_alone(
-    worker, connect, neighbour, topic, produce, tmp_path, fault, told
+    worker, connect, neighbour, topic, produce, tmp_path, fault, limit, told
 ):
     """Its status says what it did; its neighbours flow on."""
     produce(topic, [b"1"])
@@ -71,8 +75,7 @@ def test_task_that_misbehaves_fails_alone(
             "topics": topic,
             "file": tmp_path / "out.jsonl",
             "fault": fault,
-            "task.memory.max": 400_000_000,
-            "task.call.timeout.ms": 1500,
+            **limit,
         },
     )
     status = worker.wait_states(name, ["FAILED"])
