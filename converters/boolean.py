@@ -6,9 +6,7 @@ from collections.abc import Mapping, MutableSequence
 from typing import Any
 
 from connect import (
-    Converter,
     DataError,
-    HeaderConverter,
     Schema,
     SchemaAndValue,
     SerializationError,
@@ -16,9 +14,10 @@ from connect import (
 )
 from connect.plugin import RawHeaders
 from converters import _config
+from converters._headers import AlsoForHeaders
 
 
-class BooleanConverter(Converter, HeaderConverter):
+class BooleanConverter(AlsoForHeaders):
     """Booleans as Kafka's own serializer writes them."""
 
     config_def = _config.converter_config()
@@ -57,18 +56,6 @@ class BooleanConverter(Converter, HeaderConverter):
                 f"BooleanConverter is not compatible with objects of type {type(value).__name__}"
             )
         return b"\x01" if value else b"\x00"
-
-    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:  # noqa: ARG002
-        return self.to_connect(topic, data)
-
-    def from_connect_header(
-        self,
-        topic: str,
-        name: str,  # noqa: ARG002
-        schema: Schema | None,
-        value: Any,
-    ) -> bytes | None:
-        return self.from_connect(topic, schema, value)
 
 
 _READ: dict[bytes | None, SchemaAndValue] = {

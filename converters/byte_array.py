@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any
 
-from connect import Converter, DataError, HeaderConverter, Schema, SchemaAndValue, Type
+from connect import DataError, Schema, SchemaAndValue, Type
 from connect.plugin import RawHeaders
 from converters import _config
+from converters._headers import AlsoForHeaders
 
 
-class ByteArrayConverter(Converter, HeaderConverter):
+class ByteArrayConverter(AlsoForHeaders):
     """Bytes, untouched. Any other value, or a schema that is not of bytes, is an error."""
 
     config_def = _config.converter_config()
@@ -50,15 +51,3 @@ class ByteArrayConverter(Converter, HeaderConverter):
         raise DataError(
             f"ByteArrayConverter is not compatible with objects of type {type(value).__name__}"
         )
-
-    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:  # noqa: ARG002
-        return self.to_connect(topic, data)
-
-    def from_connect_header(
-        self,
-        topic: str,
-        name: str,  # noqa: ARG002
-        schema: Schema | None,
-        value: Any,
-    ) -> bytes | None:
-        return self.from_connect(topic, schema, value)

@@ -10,9 +10,7 @@ import msgspec
 
 from connect import (
     ConfigType,
-    Converter,
     DataError,
-    HeaderConverter,
     Importance,
     Schema,
     SchemaAndValue,
@@ -23,6 +21,7 @@ from connect.config.validators import one_of_ignoring_case
 from connect.plugin import RawHeaders
 from converters import _config, _jackson
 from converters._compiling import UNUSUAL, NotPlainError
+from converters._headers import AlsoForHeaders
 from converters._json_envelope import node_of, schema_of
 from converters._json_reading import compile_reader, read_node
 from converters._json_writing import Book, compile_writer, is_plain, made_plain
@@ -50,7 +49,7 @@ _decode: Callable[[bytes | None], Any] = msgspec.json.Decoder().decode  # type: 
 _encode = msgspec.json.Encoder().encode
 
 
-class JsonConverter(Converter, HeaderConverter):
+class JsonConverter(AlsoForHeaders):
     """Keys, values and headers as JSON.
 
     With schemas.enable=true every message is {"schema": …, "payload": …}, or, where
@@ -308,20 +307,6 @@ class JsonConverter(Converter, HeaderConverter):
         except (TypeError, *UNUSUAL):
             text = _dump(self._book.node(None, value))
         return b'{"schema":null,"payload":' + text + b"}" if self._enveloped else text
-
-    # -- headers ----------------------------------------------------------------------------
-
-    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:  # noqa: ARG002
-        return self.to_connect(topic, data)
-
-    def from_connect_header(
-        self,
-        topic: str,
-        name: str,  # noqa: ARG002
-        schema: Schema | None,
-        value: Any,
-    ) -> bytes | None:
-        return self.from_connect(topic, schema, value)
 
 
 def _parse(data: bytes) -> Any:

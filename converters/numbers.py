@@ -7,9 +7,7 @@ from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Any, ClassVar
 
 from connect import (
-    Converter,
     DataError,
-    HeaderConverter,
     Schema,
     SchemaAndValue,
     SerializationError,
@@ -17,9 +15,10 @@ from connect import (
 from connect.data.floats import shortest_float32
 from connect.plugin import RawHeaders
 from converters import _config
+from converters._headers import AlsoForHeaders
 
 
-class _NumberConverter(Converter, HeaderConverter):
+class _NumberConverter(AlsoForHeaders):
     """One number a message. Another size of message, or another kind of value, is an error."""
 
     config_def = _config.converter_config()
@@ -73,18 +72,6 @@ class _NumberConverter(Converter, HeaderConverter):
                     f"Failed to serialize to {self._word}: {value} is out of its range"
                 ) from error
         raise DataError(f"Failed to serialize to {self._word} (was {type(value).__name__}): ")
-
-    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:  # noqa: ARG002
-        return self.to_connect(topic, data)
-
-    def from_connect_header(
-        self,
-        topic: str,
-        name: str,  # noqa: ARG002
-        schema: Schema | None,
-        value: Any,
-    ) -> bytes | None:
-        return self.from_connect(topic, schema, value)
 
 
 class ShortConverter(_NumberConverter):

@@ -10,8 +10,6 @@ from typing import Any
 from connect import (
     ConfigError,
     ConfigType,
-    Converter,
-    HeaderConverter,
     Schema,
     SchemaAndValue,
     Width,
@@ -19,6 +17,7 @@ from connect import (
 from connect.data.java_text import writer_for
 from connect.plugin import RawHeaders
 from converters import _config
+from converters._headers import AlsoForHeaders
 
 # Where Java and Python mean different things by the same name: Java's UTF-16 is big-endian, with
 # a mark in front when it writes.
@@ -50,7 +49,7 @@ def _known_encoding(name: str, value: Any) -> None:
         raise ConfigError(name, value, "Unsupported encoding") from None
 
 
-class StringConverter(Converter, HeaderConverter):
+class StringConverter(AlsoForHeaders):
     """Text, one string a message. Other values are written as Java prints them.
 
     Bytes that are no text in the encoding become the replacement character, characters that the
@@ -122,15 +121,3 @@ class StringConverter(Converter, HeaderConverter):
         ]
 
     # -- headers ----------------------------------------------------------------------------
-
-    def to_connect_header(self, topic: str, name: str, data: bytes | None) -> SchemaAndValue:  # noqa: ARG002
-        return self.to_connect(topic, data)
-
-    def from_connect_header(
-        self,
-        topic: str,
-        name: str,  # noqa: ARG002
-        schema: Schema | None,
-        value: Any,
-    ) -> bytes | None:
-        return self.from_connect(topic, schema, value)
