@@ -23,6 +23,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from connect.errors import ConnectError
 from connect.pipeline import RawMessage
+from connect.runtime import clients
 from dlq.desk import Desk
 from dlq.edit import Edit, EditError
 from dlq.index import Index
@@ -291,7 +292,7 @@ class Replay:
             try:
                 if cause.fatal():
                     raise
-                producer.abort_transaction(_TIMEOUT_SECONDS)
+                clients.abort_transaction(producer, _TIMEOUT_SECONDS)
             except KafkaException:
                 raise ReplayError(
                     f"Replaying '{facts.name}' failed: {cause.str()}. "

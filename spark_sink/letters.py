@@ -67,7 +67,7 @@ class LetterBox:
                 )
                 producer.commit_transaction(TIMEOUT_SECONDS)
             except BaseException:
-                producer.abort_transaction(TIMEOUT_SECONDS)
+                clients.abort_transaction(producer, TIMEOUT_SECONDS)
                 raise
         except KafkaException as error:
             self.close()

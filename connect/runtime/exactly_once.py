@@ -17,6 +17,7 @@ from confluent_kafka import KafkaException
 from connect.errors import ConnectError
 from connect.plugin import Partition
 from connect.records import SourceRecord
+from connect.runtime import clients
 from connect.runtime.source import SourceLoop
 
 log = logging.getLogger(__name__)
@@ -187,10 +188,7 @@ class ExactlyOnceLoop(SourceLoop):
 
     def _abort(self, seconds: float) -> None:
         self._open = False
-        # A transaction whose first records are just on their way is not known to the coordinator
-        # yet, which takes its end for a grave mistake: so they arrive first.
-        self._producer.flush(seconds)
-        self._producer.abort_transaction(seconds)
+        clients.abort_transaction(self._producer, seconds)
         self._undelivered.clear()
 
     def _write_offsets(self) -> None:
