@@ -23,7 +23,6 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from connect.errors import ConnectError
 from connect.pipeline import RawMessage
-from connect.runtime import clients
 from dlq.desk import Desk
 from dlq.edit import Edit, EditError
 from dlq.index import Index
@@ -292,7 +291,10 @@ class Replay:
             try:
                 if cause.fatal():
                     raise
-                clients.abort_transaction(producer, _TIMEOUT_SECONDS)
+                # Records that are just on their way arrive first: the coordinator must know of a
+                # transaction that it is told to end.
+                producer.flush(_TIMEOUT_SECONDS)
+                producer.abort_transaction(_TIMEOUT_SECONDS)
             except KafkaException:
                 raise ReplayError(
                     f"Replaying '{facts.name}' failed: {cause.str()}. "
