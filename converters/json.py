@@ -115,7 +115,7 @@ class JsonConverter(Converter, HeaderConverter):
             node = _jackson.parse(content.encode())
         except SerializationError as error:
             raise DataError(
-                "Failed to parse schema in converter config due to serialization error: "
+                f"Failed to parse schema in converter config due to serialization error: {error}"
             ) from error
         return None if node is _jackson.MISSING else self._schema(node)
 
@@ -329,7 +329,7 @@ def _parse(data: bytes) -> Any:
         return _jackson.parse(data)
     except SerializationError as error:
         raise DataError(
-            "Converting byte[] to Kafka Connect data failed due to serialization error: "
+            f"Converting byte[] to Kafka Connect data failed due to serialization error: {error}"
         ) from error
 
 
@@ -339,6 +339,7 @@ def _dump(node: Any) -> bytes:
     except RecursionError as error:
         raise DataError(
             "Converting Kafka Connect data to byte[] failed due to serialization error: "
+            "The value is nested too deeply"
         ) from error
 
 

@@ -264,6 +264,10 @@ def _spec_printed(theirs: str, ours: str) -> bool:
     return "InsertField$InsertionSpec@" in theirs and "No value specified for static field" in ours
 
 
+def _with_reason(theirs: str, ours: str) -> bool:
+    return theirs.endswith(" serialization error: ") and ours.startswith(theirs)
+
+
 def _own_lists(theirs: str, ours: str) -> bool:
     """Lists of the plugins there are, which are each side's own."""
     mark = "available plugins are: "
@@ -271,6 +275,7 @@ def _own_lists(theirs: str, ours: str) -> bool:
 
 
 INTENDED = (
+    Intended("the reason is told", "what is wrong, and where", _where_texts(_with_reason)),
     Intended("a number's sign is kept", "`-0.0`", _minus_zero),
     Intended("digits as Java 19 and later write them", "Java 19", _where_texts(_same_digits)),
     Intended("maps keep their order", "order of a map's entries", _where_texts(_same_entries)),
