@@ -245,11 +245,10 @@ def _security() -> ConfigDef:
         )
         .define(
             tls + "truststore.type",
-            default="PEM",
+            default="JKS",
             validator=store_type,
             importance=_MEDIUM,
-            doc="PEM or PKCS12. A JKS store must be converted first, for example by "
-            "`keytool -importkeystore -deststoretype PKCS12`.",
+            doc="JKS, PKCS12 or PEM. Without effect: the file's first bytes tell which it is.",
             group="Security",
         )
         .define(
@@ -276,10 +275,10 @@ def _security() -> ConfigDef:
         )
         .define(
             tls + "keystore.type",
-            default="PEM",
+            default="JKS",
             validator=store_type,
             importance=_MEDIUM,
-            doc="PEM or PKCS12; see the truststore's type.",
+            doc="JKS, PKCS12 or PEM; without effect, as the truststore's.",
             group="Security",
         )
         .define(
