@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import decimal
 import itertools
@@ -349,6 +350,29 @@ def test_references_are_compiled_along():
     assert made.to_connect("t", data).value == {"home": {"city": {"name": "Bern"}}}
 
 
+def _as_descriptor(text: str) -> str:
+    """A schema as Confluent's serializer for Python registers it."""
+    return base64.b64encode(ProtoFile(text, {}).main.SerializeToString()).decode()
+
+
+def test_descriptors_in_base64_are_schemas_too():
+    """Registries keep what Python producers register; files they refer to may be either."""
+    city = 'syntax = "proto3"; package n; message City { string name = 1; }'
+    user = (
+        'syntax = "proto3"; package n; import "google/protobuf/timestamp.proto"; '
+        "message Other {} message User { google.protobuf.Timestamp at = 1; }"
+    )
+    data = register(converter("base64"), _as_descriptor(user)) + b"\x02\x02\x0a\x02\x08\x05"
+    at = dt.datetime(1970, 1, 1, 0, 0, 5, tzinfo=dt.UTC)
+    assert converter("base64").to_connect("t", data).value == {"at": at}
+
+    lives = 'syntax = "proto3"; package n; import "city.proto"; message Lives { City in = 1; }'
+    file = ProtoFile(lives, {"city.proto": _as_descriptor(city)})
+    assert file.descriptor("n.Lives").fields[0].message_type.full_name == "n.City"
+    with pytest.raises(DataError, match="nor a descriptor"):
+        ProtoFile("AAAA", {})
+
+
 def test_two_versions_of_one_message_live_side_by_side():
     """Each schema has its own types, so the same name may mean different things."""
     made = converter("versions")
@@ -381,7 +405,7 @@ def test_header_framing_carries_the_message_index():
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
-        (b"", "ends before it has said which schema"),
+        (b"", "ends too early for a schema id"),
         (b"\0\x0a\x05ab", "is no A"),
         (b"\0\xff\xff\xff", "is no A"),
         (b"\0\x0a\x01\xff", "is no A"),
