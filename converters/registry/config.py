@@ -416,25 +416,3 @@ def _schemas() -> ConfigDef:
 REGISTRY_CONFIG: Final = (
     converter_config().including(_connection()).including(_security()).including(_schemas())
 )
-
-# Keys of the data side that mean the same in all formats.
-DATA_CONFIG: Final = (
-    ConfigDef()
-    .define(
-        "generalized.sum.type.support",
-        _BOOLEAN,
-        default=False,
-        importance=_MEDIUM,
-        doc="Whether enums and unions take the form that Avro, Protobuf and JSON Schema share, so "
-        "that a record can be read in one format and written in another.",
-        group="Data",
-    )
-    .define(
-        "ignore.default.for.nullables",
-        _BOOLEAN,
-        default=False,
-        importance=_MEDIUM,
-        doc="Whether a null in an optional field with a default stays null when it is written.",
-        group="Data",
-    )
-)
