@@ -125,6 +125,20 @@ def test_registry_is_asked_once_to_register(stub):
     assert len(stub.asked()) == 1
 
 
+@pytest.mark.parametrize("normalize", ["true", "false"])
+def test_registry_normalizes_schemas_when_told_to(stub, normalize):
+    """normalize.schemas goes along when a schema is registered or looked up."""
+    stub.answers["POST /subjects/t-value/versions"] = (200, {"id": 9})
+    found = {"subject": "t-value", "id": 9, "version": 1, **FOUND[1]}
+    stub.answers["POST /subjects/t-value"] = (200, found)
+    for register in ("true", "false"):
+        settings = {"normalize_schemas": normalize, "auto_register_schemas": register}
+        converter(stub, **settings).from_connect("t", RECORD, {"a": 5})
+    [registered, looked_up] = stub.asked("POST")
+    assert f"normalize={normalize}" in registered.lower()
+    assert f"normalize={normalize}" in looked_up.lower()
+
+
 def test_unknown_id_is_asked_for_again_after_a_while(stub):
     """A missing schema is not asked for with every record, nor is its absence kept for ever."""
     made = converter(stub, missing_id_cache_ttl_sec="1")
