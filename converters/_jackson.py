@@ -32,6 +32,8 @@ MISSING: Final = _Missing.MISSING
 # Jackson's own limits, which keep a hostile record from holding a task for minutes.
 _MAX_NUMBER_LENGTH = 1000
 _MAX_EXPONENT = 2**31 - 1
+# An error shows where it is, and not the whole record.
+_MAX_QUOTED = 24
 # Two bytes are too few for Jackson to take them for a mark.
 _LONE_MARKS = (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)
 
@@ -45,30 +47,52 @@ def parse(data: bytes) -> Any:
         encoding = "utf-8" if data in _LONE_MARKS else json.detect_encoding(data)
         return _first_value(data.decode(encoding))
     except (ValueError, RecursionError, decimal.InvalidOperation) as error:
-        raise SerializationError(f"{type(error).__name__}: {error}") from error
+        raise SerializationError(_reason(error)) from None
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong and where, with the beginning of what stands there."""
+    match error:
+        case json.JSONDecodeError():
+            here = error.doc[error.pos : error.pos + _MAX_QUOTED + 1]
+            if len(here) > _MAX_QUOTED:
+                here = here[:-1] + "…"
+            shown = json.dumps(here, ensure_ascii=False) if here else "the text ends"
+            what = error.msg.removesuffix(" at").removesuffix(": ")
+            return f"{what} at line {error.lineno}, column {error.colno}: {shown}"
+        case UnicodeDecodeError():
+            found = error.object[error.start : error.end].hex()
+            return f"Invalid {error.encoding} at byte {error.start}: 0x{found}"
+        case RecursionError():
+            return "The value is nested too deeply"
+    return str(error)
 
 
 def _first_value(text: str) -> Any:
-    start = _SPACE.match(text).end()  # type: ignore[union-attr]
-    if start == len(text):
+    if _begin(text) == len(text):
         return MISSING
     try:
-        return _scan(text, start)
+        return _scan(text)
     except ValueError:
-        without_zeros = _LEADING_ZEROS.sub(lambda m: m[1] or m[2], text)
+        # Spaces instead, so that an error still has its place.
+        without_zeros = _LEADING_ZEROS.sub(lambda m: m[1] or " " * len(m[3]) + m[2], text)
         if without_zeros == text:
             raise
-        return _scan(without_zeros, start)
+        return _scan(without_zeros)
 
 
-def _scan(text: str, start: int) -> Any:
-    value, end = _DECODER.raw_decode(text, start)
+def _begin(text: str) -> int:
+    return _SPACE.match(text).end()  # type: ignore[union-attr]
+
+
+def _scan(text: str) -> Any:
+    value, end = _DECODER.raw_decode(text, _begin(text))
     if isinstance(value, (str, list, dict)) or end == len(text):
         return value
     # A number needs space behind it, a word just an end.
     next_one = text[end]
     if next_one not in " \t\r\n" and (is_number(value) or f"a{next_one}".isidentifier()):
-        raise ValueError(f"expected space after the value at character {end}")
+        raise json.JSONDecodeError("Expecting space after the value", text, end)
     return value
 
 
@@ -79,13 +103,13 @@ def _whole(digits: str) -> int:
 def _fraction(digits: str) -> decimal.Decimal:
     number = decimal.Decimal(_checked(digits))
     if abs(number.adjusted()) > _MAX_EXPONENT:
-        raise ValueError(f"exponent too large: {digits}")
+        raise ValueError(f"An exponent is too large: {digits[:_MAX_QUOTED]}")
     return number
 
 
 def _checked(digits: str) -> str:
     if len(digits) > _MAX_NUMBER_LENGTH:
-        raise ValueError(f"a number of {len(digits)} digits, {_MAX_NUMBER_LENGTH} are allowed")
+        raise ValueError(f"A number has {len(digits)} digits, {_MAX_NUMBER_LENGTH} are allowed")
     return digits
 
 
@@ -95,7 +119,7 @@ def _not_json(token: str) -> None:
 
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_not_json)
 _SPACE = re.compile(r"[ \t\r\n]*")
-_LEADING_ZEROS = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![\w.+])(-?)0+(?=[0-9])', re.DOTALL)
+_LEADING_ZEROS = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![\w.+])(-?)(0+)(?=[0-9])', re.DOTALL)
 
 
 # ---- looking at nodes ---------------------------------------------------------------------

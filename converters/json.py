@@ -114,7 +114,7 @@ class JsonConverter(AlsoForHeaders):
             node = _jackson.parse(content.encode())
         except SerializationError as error:
             raise DataError(
-                "Failed to parse schema in converter config due to serialization error: "
+                f"Failed to parse schema in converter config due to serialization error: {error}"
             ) from error
         return None if node is _jackson.MISSING else self._schema(node)
 
@@ -314,7 +314,7 @@ def _parse(data: bytes) -> Any:
         return _jackson.parse(data)
     except SerializationError as error:
         raise DataError(
-            "Converting byte[] to Kafka Connect data failed due to serialization error: "
+            f"Converting byte[] to Kafka Connect data failed due to serialization error: {error}"
         ) from error
 
 
@@ -324,6 +324,7 @@ def _dump(node: Any) -> bytes:
     except RecursionError as error:
         raise DataError(
             "Converting Kafka Connect data to byte[] failed due to serialization error: "
+            "The value is nested too deeply"
         ) from error
 
 

@@ -73,7 +73,7 @@ def _joined(said: bytes, root: bytes) -> str:
     message = normalised(said.decode("utf-8", "replace"))
     caused = normalised(root.decode("utf-8", "replace"))
     # Many wrappers repeat what they wrap.
-    if not caused or caused.partition(": ")[2] == message:
+    if not caused or message.endswith(caused.partition(": ")[2] or caused):
         return message
     return f"{message} ← {caused}" if message else caused
 

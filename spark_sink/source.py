@@ -186,8 +186,9 @@ class _Worker:
             by_offset = {m.offset(): m for m in messages}
             columns, origins, misfits = self._rows.fit(records, by_offset)
             failures += misfits
-            if failures and not self._tolerates:
-                raise _intolerable(failures[0])
+            for failure in failures:
+                if failure.is_outage or not self._tolerates:
+                    raise _intolerable(failure)
             if origins or failures:
                 yield self._rows.build(columns, origins, failures)
 
@@ -198,10 +199,13 @@ class _Worker:
 
 def _intolerable(failure: Failure) -> ConnectError:
     record = failure.record
+    hint = "Set errors.tolerance=all to get such records as rows with _error."
+    if failure.is_outage:
+        hint = "No record is skipped for that."
     error = ConnectError(
         f"Tolerance exceeded in error handler: {failure.stage} with {failure.class_name} failed "
-        f"at {record.topic()}-{record.partition()} offset {record.offset()}: {failure.error}. Set "
-        "errors.tolerance=all to get such records as rows with _error."
+        f"at {record.topic()}-{record.partition()} offset {record.offset()}: {failure.error}. "
+        f"{hint}"
     )
     error.__cause__ = failure.error
     return error

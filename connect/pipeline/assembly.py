@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -62,8 +62,18 @@ class ConverterPart(Generic[C]):
     class_name: str
     seconds: float = 0.0
 
-    def failure(self, record: Any, error: Exception) -> Failure:
-        return Failure(record, self.stage, self.class_name, error)
+    def fail(
+        self, records: Sequence[Any], i: int, error: Exception, failed: dict[int, Failure]
+    ) -> bool:
+        """Note that a record failed. True if the others need not be tried: what they need is away.
+
+        They are noted with it. Each would wait as long for the same answer.
+        """
+        failure = failed[i] = Failure(records[i], self.stage, self.class_name, error)
+        if failure.is_outage:
+            for j in range(i + 1, len(records)):
+                failed.setdefault(j, Failure(records[j], self.stage, self.class_name, error))
+        return failure.is_outage
 
 
 @dataclass(slots=True)

@@ -29,6 +29,9 @@ class Stage(enum.StrEnum):
     KAFKA_CONSUME = "KAFKA_CONSUME"
 
 
+_CONVERTERS = (Stage.KEY_CONVERTER, Stage.VALUE_CONVERTER, Stage.HEADER_CONVERTER)
+
+
 class Failure(msgspec.Struct):
     """A record that did not get through: the record as it came, the step, the class, the cause."""
 
@@ -36,6 +39,11 @@ class Failure(msgspec.Struct):
     stage: Stage
     class_name: str
     error: Exception
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether a converter lacked what it needs, such as a registry: no fault of the record."""
+        return isinstance(self.error, RetriableError) and self.stage in _CONVERTERS
 
 
 class RawMessage:

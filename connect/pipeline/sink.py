@@ -125,7 +125,8 @@ class SinkPipeline:
             try:
                 schemas[i], values[i] = call(read, topic, item, headers[i])
             except Exception as error:  # noqa: BLE001 - kept as the failure's cause
-                failed[i] = part.failure(messages[i], error)
+                if part.fail(messages, i, error, failed):
+                    break
         return schemas, values
 
     def _headers(
@@ -153,7 +154,8 @@ class SinkPipeline:
                     for name, data in raw
                 ]
             except Exception as error:  # noqa: BLE001 - kept as the failure's cause
-                failed[i] = part.failure(messages[i], error)
+                if part.fail(messages, i, error, failed):
+                    break
             else:
                 result[i] = Headers(Header(name, value, schema) for name, (schema, value) in found)
         part.seconds += perf_counter() - started

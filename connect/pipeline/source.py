@@ -130,7 +130,8 @@ class SourcePipeline:
                     for h in record.headers
                 ]
             except Exception as error:  # noqa: BLE001 - kept as the failure's cause
-                batch.failed[i] = part.failure(batch.originals[i], error)
+                if part.fail(batch.originals, i, error, batch.failed):
+                    break
         part.seconds += perf_counter() - started
 
     def _column(
@@ -162,7 +163,8 @@ class SourcePipeline:
             try:
                 result[i] = call(write, topic, schemas[i], value, headers[i])
             except Exception as error:  # noqa: BLE001 - kept as the failure's cause
-                failed[i] = part.failure(batch.originals[i], error)
+                if part.fail(batch.originals, i, error, failed):
+                    break
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:

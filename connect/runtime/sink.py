@@ -17,7 +17,7 @@ from connect.plugin import ErrantRecordReporter, SinkTask, TopicPartition
 from connect.records import SinkRecord
 from connect.runtime.control import Control
 from connect.runtime.measures import furthest_behind
-from connect.runtime.tolerance import Tolerance
+from connect.runtime.tolerance import OutageError, Tolerance
 from connect.runtime.topics import Subscription
 
 log = logging.getLogger(__name__)
@@ -210,7 +210,12 @@ class SinkLoop:
             self._seen_topics |= topics
             self._on_topics(self._seen_topics)
         records, failures = self._pipeline.run(messages)
-        self._tolerance.handle(failures, len(messages))
+        try:
+            self._tolerance.handle(failures, len(messages))
+        except OutageError:
+            if self._control.stopping:  # which has cut the waiting short
+                return
+            raise
         if self._commit_before_put:
             self._positions = self._consumed()
             self._commit_offsets(self._positions)

@@ -15,7 +15,7 @@ from connect.pipeline import Failure, Outgoing, RawMessage, SourcePipeline, Stag
 from connect.plugin import Partition, SourceTask, TopicPartition, TransactionContext
 from connect.records import SourceRecord
 from connect.runtime.control import Control
-from connect.runtime.tolerance import Tolerance
+from connect.runtime.tolerance import OutageError, Tolerance
 from connect.runtime.topics import TopicCreation
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ PRODUCER_CLASS = "org.apache.kafka.clients.producer.KafkaProducer"
 
 
 class StoppedError(ConnectError):
-    """The task was told to stop while Kafka took no more records. Their offsets are not stored."""
+    """The task was told to stop with records in hand. Their offsets are not stored."""
 
 
 class OffsetStore(Protocol):
@@ -112,7 +112,7 @@ class SourceLoop:
             while not self._control.stopping:
                 self._turn()
         except StoppedError:
-            log.warning("Stopped while Kafka took no more records; they are read again next time")
+            log.warning("Stopped with records in hand; they are read again next time")
 
     def _turn(self) -> None:
         self._show_pause()
@@ -166,7 +166,12 @@ class SourceLoop:
 
     def _send(self, records: list[SourceRecord]) -> None:
         outgoing, dropped, failures = self._pipeline.run(records)
-        self._tolerance.handle(failures, len(records))
+        try:
+            self._tolerance.handle(failures, len(records))
+        except OutageError:
+            if self._control.stopping:  # which has cut the waiting short
+                raise StoppedError from None
+            raise
         for batch in outgoing:
             if batch.topic not in self._seen_topics:
                 self._creation.ensure(batch.topic)

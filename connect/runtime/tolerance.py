@@ -20,6 +20,10 @@ log = logging.getLogger(__name__)
 SETTLE_SECONDS = 30.0
 
 
+class OutageError(ConnectError):
+    """What a converter needs was away for longer than errors.retry.timeout."""
+
+
 class Guard:
     """Fails a task when too many of its last records failed, though errors are tolerated."""
 
@@ -73,12 +77,20 @@ class Tolerance:
         """Report what failed among so many records, and go on; or raise if that is not allowed.
 
         When errors are not tolerated the first failure is reported all the same: it is the one
-        that somebody has to look at.
+        that somebody has to look at. An outage is never tolerated: with a registry away every
+        record would be skipped, and none is to blame.
         """
         if not failures:
             if self._guard is not None:
                 self._guard.pass_by(records)
             return
+        for failure in failures:
+            if failure.is_outage:
+                raise OutageError(
+                    f"{failure.stage} with {failure.class_name} lacks what it needs"
+                    f"{_where(failure)}. No record is skipped for that. Restart the task when it "
+                    "is back, or set errors.retry.timeout to wait for it."
+                ) from failure.error
         if not self.tolerates:
             failures = failures[:1]
         self._report(failures)

@@ -9,11 +9,11 @@ from connect import Config, ConfigDef, MissingExtraError, Schema
 from converters.avro.from_connect import avro_schema
 from converters.avro.model import AvroType, parse
 from converters.avro.reading import compile_reader
-from converters.avro.settings import AVRO_CONFIG, AvroSettings
+from converters.avro.settings import AvroSettings
 from converters.avro.to_connect import ConnectSchemas
 from converters.avro.writing import compile_writer
 from converters.registry.client import RegisteredSchema
-from converters.registry.config import DATA_CONFIG, REGISTRY_CONFIG
+from converters.registry.config import REGISTRY_CONFIG
 from converters.registry.converter import Decoder, Encoder, RegistryConverter
 
 __all__ = ["AvroConverter"]
@@ -25,7 +25,7 @@ class AvroConverter(RegistryConverter):
     format_name = "Avro"
     schema_type = "AVRO"
     extra = "avro"
-    config_def: ClassVar[ConfigDef] = REGISTRY_CONFIG.including(AVRO_CONFIG).including(DATA_CONFIG)
+    config_def: ClassVar[ConfigDef] = REGISTRY_CONFIG.including(AvroSettings.config_def())
 
     def configure_format(self, config: Config) -> None:
         try:

@@ -10,11 +10,11 @@ from connect import Config, ConfigDef, DataError, MissingExtraError, Schema
 from converters.json_schema.documents import Document
 from converters.json_schema.from_connect import json_schema, name_of
 from converters.json_schema.reading import compile_reader
-from converters.json_schema.settings import JSON_SCHEMA_CONFIG, JsonSchemaSettings
+from converters.json_schema.settings import JsonSchemaSettings
 from converters.json_schema.to_connect import check_compatible, connect_schema
 from converters.json_schema.writing import compile_writer
 from converters.registry.client import RegisteredSchema
-from converters.registry.config import DATA_CONFIG, REGISTRY_CONFIG
+from converters.registry.config import REGISTRY_CONFIG
 from converters.registry.converter import Decoder, Encoder, RegistryConverter
 
 __all__ = ["JsonSchemaConverter"]
@@ -29,9 +29,7 @@ class JsonSchemaConverter(RegistryConverter):
     format_name = "JSON"
     schema_type = "JSON"
     extra = "json-schema"
-    config_def: ClassVar[ConfigDef] = REGISTRY_CONFIG.including(JSON_SCHEMA_CONFIG).including(
-        DATA_CONFIG
-    )
+    config_def: ClassVar[ConfigDef] = REGISTRY_CONFIG.including(JsonSchemaSettings.config_def())
 
     def configure_format(self, config: Config) -> None:
         try:

@@ -9,11 +9,11 @@ from connect import Config, ConfigDef, MissingExtraError, Schema
 from converters.protobuf.compiling import ProtoFile
 from converters.protobuf.from_connect import proto_file
 from converters.protobuf.reading import compile_reader
-from converters.protobuf.settings import PROTOBUF_CONFIG, ProtobufSettings
+from converters.protobuf.settings import ProtobufSettings
 from converters.protobuf.to_connect import connect_schema
 from converters.protobuf.writing import compile_writer
 from converters.registry.client import LruCache, RegisteredSchema
-from converters.registry.config import DATA_CONFIG, REGISTRY_CONFIG
+from converters.registry.config import REGISTRY_CONFIG
 from converters.registry.converter import Decoder, Encoder, RegistryConverter
 from converters.registry.framing import PREFIX_LENGTH
 
@@ -31,9 +31,7 @@ class ProtobufConverter(RegistryConverter):
     extra = "protobuf"
     # The id and the single 0 that stands for the first message of a file.
     key_length: ClassVar[int] = PREFIX_LENGTH + 1
-    config_def: ClassVar[ConfigDef] = REGISTRY_CONFIG.including(PROTOBUF_CONFIG).including(
-        DATA_CONFIG
-    )
+    config_def: ClassVar[ConfigDef] = REGISTRY_CONFIG.including(ProtobufSettings.config_def())
 
     def configure_format(self, config: Config) -> None:
         try:

@@ -1,12 +1,14 @@
 """Message types from the text of .proto files, at run time.
 
-Registries give text, not descriptors, so it goes through the protoc that grpcio-tools bundles. It
-runs as a process of its own, once a schema: what it says about errors can be caught, and text that
-crashes it does not take a task along.
+Registries give text, so it goes through the protoc that grpcio-tools bundles. It runs as a process
+of its own, once a schema: what it says about errors can be caught, and text that crashes it does
+not take a task along. Confluent's serializer for Python registers descriptors in base64 instead,
+which some registries keep as they are; those go the same way.
 """
 
 from __future__ import annotations
 
+import base64
 import importlib
 import re
 import subprocess
@@ -21,6 +23,9 @@ from connect import DataError
 # The file that a schema itself is compiled as.
 _MAIN: Final = "penstock_main.proto"
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;', re.MULTILINE)
+# No .proto file has so few kinds of characters.
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]+")
+_LOG_LINE: Final = re.compile(r"^(?:WARNING: All log messages|[IWE]\d{4} ).*\n", re.MULTILINE)
 _TIMEOUT_SECONDS: Final = 60
 # Where the Python modules of files that everybody may import without registering them are.
 _KNOWN: Final = {
@@ -86,22 +91,33 @@ def message_class(descriptor: Any) -> Any:
 
 
 def _protoc(text: str, references: Mapping[str, str]) -> bytes:
+    from google.protobuf import descriptor_pb2  # noqa: PLC0415
+
+    given = {**references, _MAIN: text}
+    done_before = descriptor_pb2.FileDescriptorSet()
+    imported: list[str] = []
     with tempfile.TemporaryDirectory(prefix="penstock-proto-") as name:
         folder = Path(name)
         sources = folder / "sources"
         sources.mkdir()
-        for path, other in {**references, _MAIN: text}.items():
+        for path, other in given.items():
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
                 raise DataError(f"A reference is called {path}, which is no name for a file")
+            if _BASE64.fullmatch(other):
+                descriptor = _descriptor(path, other)
+                done_before.file.append(descriptor)
+                imported += descriptor.dependency
+                continue
+            imported += _IMPORT.findall(other)
             target = sources / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(other, encoding="utf-8")
-        known = _known_files([text, *references.values()], set(references))
-        (folder / "known.pb").write_bytes(known)
+        _add_known_files(done_before, imported, set(given))
+        (folder / "done.pb").write_bytes(done_before.SerializeToString())
         out = folder / "out.pb"
         command = [
             *(sys.executable, "-m", "grpc_tools.protoc"),
-            f"--descriptor_set_in={folder / 'known.pb'}",
+            f"--descriptor_set_in={folder / 'done.pb'}",
             f"--proto_path={sources}",
             "--include_imports",
             f"--descriptor_set_out={out}",
@@ -116,33 +132,39 @@ def _protoc(text: str, references: Mapping[str, str]) -> bytes:
             check=False,
         )
         if done.returncode != 0 or not out.exists():
-            errors = done.stderr.replace(_MAIN, "schema").strip()
+            errors = _LOG_LINE.sub("", done.stderr).replace(_MAIN, "schema").strip()
             raise DataError(f"The schema is no .proto file that protoc takes: {errors[:500]}")
         return out.read_bytes()
 
 
-def _known_files(texts: list[str], registered: set[str]) -> bytes:
-    """The files that are imported without being registered, with what they import themselves."""
-    from google.protobuf import descriptor_pb2  # noqa: PLC0415
+def _descriptor(path: str, text: str) -> Any:
+    from google.protobuf import descriptor_pb2, message  # noqa: PLC0415
 
-    known = descriptor_pb2.FileDescriptorSet()
-    added: set[str] = set(registered)
+    try:
+        descriptor = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text))
+    except (ValueError, message.DecodeError) as error:
+        raise DataError(f"The schema is neither a .proto file nor a descriptor: {error}") from error
+    descriptor.name = path
+    return descriptor
+
+
+def _add_known_files(files: Any, imported: list[str], given: set[str]) -> None:
+    """Add the files that everybody may import, with what they import themselves."""
+    added = set(given)
 
     def add(descriptor: Any) -> None:
         if descriptor.name not in added:
             added.add(descriptor.name)
             for dependency in descriptor.dependencies:
                 add(dependency)
-            descriptor.CopyToProto(known.file.add())
+            descriptor.CopyToProto(files.file.add())
 
-    for text in texts:
-        for path in _IMPORT.findall(text):
-            start = path.partition("/")[0] + "/"
-            if path in added or start not in _KNOWN:
-                continue
-            module = _KNOWN[start] + path.removesuffix(".proto").replace("/", ".") + "_pb2"
-            try:
-                add(importlib.import_module(module).DESCRIPTOR)
-            except ImportError:
-                continue  # protoc will say that it is missing
-    return known.SerializeToString()
+    for path in imported:
+        start = path.partition("/")[0] + "/"
+        if path in added or start not in _KNOWN:
+            continue
+        module = _KNOWN[start] + path.removesuffix(".proto").replace("/", ".") + "_pb2"
+        try:
+            add(importlib.import_module(module).DESCRIPTOR)
+        except ImportError:
+            continue  # protoc will say that it is missing

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from connect import Config, ConfigDef, ConfigType, Importance, Schema, Type
+from connect import Schema, Type
+from converters.registry.settings import FormatSettings, setting
 
 NAMESPACE: Final = "io.confluent.connect.protobuf"
 DEFAULT_NAME: Final = "ConnectDefault"
@@ -37,117 +38,50 @@ WRAPPERS: Final = {
 }
 
 
-def _flag(config: ConfigDef, name: str, *, default: bool, doc: str) -> ConfigDef:
-    return config.define(
-        name,
-        ConfigType.BOOLEAN,
-        default=default,
-        importance=Importance.MEDIUM,
-        doc=doc,
-        group="Data",
-    )
-
-
-def _config() -> ConfigDef:
-    config = ConfigDef()
-    _flag(
-        config,
-        "enhanced.protobuf.schema.support",
-        default=False,
-        doc="Whether names of messages, enums and oneofs keep their package.",
-    )
-    _flag(
-        config,
-        "scrub.invalid.names",
-        default=False,
-        doc="Whether characters that Protobuf does not allow in names are replaced.",
-    )
-    _flag(
-        config,
-        "int.for.enums",
-        default=False,
-        doc="Whether enums are numbers, not the names of their values.",
-    )
-    _flag(
-        config,
-        "optional.for.nullables",
-        default=False,
-        doc="Whether optional fields are written with the keyword `optional`, and only those are "
-        "read as optional.",
-    )
-    _flag(
-        config,
-        "optional.for.proto2",
-        default=True,
-        doc="Whether an `optional` field of proto2 that is not set is read as null.",
-    )
-    _flag(
-        config,
-        "wrapper.for.nullables",
-        default=False,
-        doc="Whether optional fields are written as Google's wrapper messages, and those are read "
-        "as optional fields.",
-    )
-    _flag(
-        config,
-        "wrapper.for.raw.primitives",
-        default=True,
-        doc="Whether a record that is a single wrapper message is read as the value in it.",
-    )
-    _flag(
-        config,
-        "generate.struct.for.nulls",
-        default=False,
-        doc="Whether a message field that is not set is read as a struct of defaults, not as null.",
-    )
-    _flag(
-        config,
-        "generate.index.for.unions",
-        default=True,
-        doc="Whether the field of a oneof has the oneof's number after its name.",
-    )
-    return _flag(
-        config,
-        "flatten.unions",
-        default=False,
-        doc="Whether the members of a oneof are fields of the struct itself.",
-    )
-
-
-PROTOBUF_CONFIG: Final = _config()
-
-
 @dataclass(frozen=True, slots=True)
-class ProtobufSettings:
-    enhanced: bool = False
-    scrub_names: bool = False
-    int_for_enums: bool = False
-    optional_for_nullables: bool = False
-    optional_for_proto2: bool = True
-    wrapper_for_nullables: bool = False
-    unwrap_root: bool = True
-    struct_for_nulls: bool = False
-    index_for_unions: bool = True
-    flatten_unions: bool = False
-    generalized_sums: bool = False
-    keep_null_with_default: bool = False
-
-    @classmethod
-    def of(cls, config: Config) -> ProtobufSettings:
-        return cls(
-            enhanced=config["enhanced.protobuf.schema.support"],
-            scrub_names=config["scrub.invalid.names"],
-            int_for_enums=config["int.for.enums"],
-            optional_for_nullables=config["optional.for.nullables"],
-            optional_for_proto2=config["optional.for.proto2"],
-            wrapper_for_nullables=config["wrapper.for.nullables"],
-            unwrap_root=config["wrapper.for.raw.primitives"],
-            struct_for_nulls=config["generate.struct.for.nulls"],
-            index_for_unions=config["generate.index.for.unions"],
-            flatten_unions=config["flatten.unions"],
-            generalized_sums=config["generalized.sum.type.support"],
-            keep_null_with_default=config["ignore.default.for.nullables"],
-        )
+class ProtobufSettings(FormatSettings):
+    enhanced: bool = setting(
+        "enhanced.protobuf.schema.support", False,
+        "Whether names of messages, enums and oneofs keep their package.",
+    )  # fmt: skip
+    scrub_names: bool = setting(
+        "scrub.invalid.names", False,
+        "Whether characters that Protobuf does not allow in names are replaced.",
+    )  # fmt: skip
+    int_for_enums: bool = setting(
+        "int.for.enums", False,
+        "Whether enums are numbers, not the names of their values.",
+    )  # fmt: skip
+    optional_for_nullables: bool = setting(
+        "optional.for.nullables", False,
+        "Whether optional fields are written with the keyword `optional`, and only those are read "
+        "as optional.",
+    )  # fmt: skip
+    optional_for_proto2: bool = setting(
+        "optional.for.proto2", True,
+        "Whether an `optional` field of proto2 that is not set is read as null.",
+    )  # fmt: skip
+    wrapper_for_nullables: bool = setting(
+        "wrapper.for.nullables", False,
+        "Whether optional fields are written as Google's wrapper messages, and those are read as "
+        "optional fields.",
+    )  # fmt: skip
+    unwrap_root: bool = setting(
+        "wrapper.for.raw.primitives", True,
+        "Whether a record that is a single wrapper message is read as the value in it.",
+    )  # fmt: skip
+    struct_for_nulls: bool = setting(
+        "generate.struct.for.nulls", False,
+        "Whether a message field that is not set is read as a struct of defaults, not as null.",
+    )  # fmt: skip
+    index_for_unions: bool = setting(
+        "generate.index.for.unions", True,
+        "Whether the field of a oneof has the oneof's number after its name.",
+    )  # fmt: skip
+    flatten_unions: bool = setting(
+        "flatten.unions", False,
+        "Whether the members of a oneof are fields of the struct itself.",
+    )  # fmt: skip
 
 
 def is_union(schema: Schema) -> bool:

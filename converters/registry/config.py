@@ -245,11 +245,10 @@ def _security() -> ConfigDef:
         )
         .define(
             tls + "truststore.type",
-            default="PEM",
+            default="JKS",
             validator=store_type,
             importance=_MEDIUM,
-            doc="PEM or PKCS12. A JKS store must be converted first, for example by "
-            "`keytool -importkeystore -deststoretype PKCS12`.",
+            doc="JKS, PKCS12 or PEM. Without effect: the file's first bytes tell which it is.",
             group="Security",
         )
         .define(
@@ -276,10 +275,10 @@ def _security() -> ConfigDef:
         )
         .define(
             tls + "keystore.type",
-            default="PEM",
+            default="JKS",
             validator=store_type,
             importance=_MEDIUM,
-            doc="PEM or PKCS12; see the truststore's type.",
+            doc="JKS, PKCS12 or PEM; without effect, as the truststore's.",
             group="Security",
         )
         .define(
@@ -416,26 +415,4 @@ def _schemas() -> ConfigDef:
 
 REGISTRY_CONFIG: Final = (
     converter_config().including(_connection()).including(_security()).including(_schemas())
-)
-
-# Keys of the data side that mean the same in all formats.
-DATA_CONFIG: Final = (
-    ConfigDef()
-    .define(
-        "generalized.sum.type.support",
-        _BOOLEAN,
-        default=False,
-        importance=_MEDIUM,
-        doc="Whether enums and unions take the form that Avro, Protobuf and JSON Schema share, so "
-        "that a record can be read in one format and written in another.",
-        group="Data",
-    )
-    .define(
-        "ignore.default.for.nullables",
-        _BOOLEAN,
-        default=False,
-        importance=_MEDIUM,
-        doc="Whether a null in an optional field with a default stays null when it is written.",
-        group="Data",
-    )
 )

@@ -49,9 +49,8 @@ def parse(data: bytes, schema_type: str) -> Frame:
             f"serializer that uses the schema registry"
         ) from error
     except (struct.error, EOFError, ValueError) as error:
-        raise DataError(
-            f"The data ends before it has said which schema it has: {len(data)} bytes"
-        ) from error
+        what = "the GUID that its magic byte 1 announces" if data[:1] == b"\1" else "a schema id"
+        raise DataError(f"The data ends too early for {what}: {len(data)} bytes") from error
     return Frame(
         schema_id.id,
         None if schema_id.guid is None else str(schema_id.guid),

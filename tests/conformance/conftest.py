@@ -22,6 +22,7 @@ def oracle_plugins(say, tmp_path_factory):
         echo.build(worker.libraries(say), plugins)
     except echo.CompilerMissingError as missing:
         pytest.skip(str(missing))
+    worker.add_registry_converters(plugins, say)
     return plugins
 
 
@@ -63,7 +64,7 @@ def outcomes(kafka, say, sides, tally):
         for scenario, answers, our_answers in zip(scenarios, theirs, ours, strict=True)
     }
     for _, _, judged in (case for cases in found.values() for case in cases):
-        tally["equal" if judged.equal else "mistake" if judged.by_mistake else "intended"] += 1
+        tally[judged.word] += 1
     return found
 
 

@@ -229,11 +229,11 @@ def S(kind, *, optional=False, **more):  # noqa: N802 - reads as the format's ow
     return {"type": kind, "optional": optional, **nothing, **more}
 
 
-def _logical(kind, base, **more):
+def logical(kind, base, **more):
     return S(base, name=_LOGICAL + kind, version=1, **more)
 
 
-DECIMAL = _logical("Decimal", "BYTES", parameters={"scale": "2"})
+DECIMAL = logical("Decimal", "BYTES", parameters={"scale": "2"})
 _FIELDS = [
     {"name": "a", "schema": S("INT32", optional=True, default=5)},
     {"name": "b", "schema": S("STRING", optional=True, doc="said")},
@@ -273,11 +273,11 @@ _WRITTEN = [
     line({"decimal": "-0.01"}, DECIMAL),
     line({"decimal": "1.5"}, DECIMAL),
     line({"decimal": "123456789012345678901234567890.12"}, DECIMAL),
-    line({"epochMillis": 86400000}, _logical("Date", "INT32")),
-    line({"epochMillis": -86400000}, _logical("Date", "INT32")),
-    line({"epochMillis": 14400000}, _logical("Time", "INT32")),
-    line({"epochMillis": 4000000000}, _logical("Timestamp", "INT64")),
-    line(None, _logical("Timestamp", "INT64", optional=True)),
+    line({"epochMillis": 86400000}, logical("Date", "INT32")),
+    line({"epochMillis": -86400000}, logical("Date", "INT32")),
+    line({"epochMillis": 14400000}, logical("Time", "INT32")),
+    line({"epochMillis": 4000000000}, logical("Timestamp", "INT64")),
+    line(None, logical("Timestamp", "INT64", optional=True)),
     line([1, 2, 3], S("ARRAY", valueSchema=S("INT32"))),
     line([], S("ARRAY", valueSchema=S("STRING"))),
     line([None, "a"], S("ARRAY", valueSchema=S("STRING", optional=True))),

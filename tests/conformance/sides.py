@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import uuid
@@ -40,7 +41,11 @@ class Side:
         self._bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
         self._folder = folder
-        self._run = uuid.uuid4().hex[:6]
+        run = uuid.uuid4().hex[:6]
+        self._names = (f"{run}-{number:03}-{name}" for number in itertools.count())
+        # Converters that both have under names of their own: what scenarios call them, and the
+        # settings on this side, the class under "".
+        self.converters: dict[str, dict[str, str]] = {}
 
     def close(self) -> None:
         self._rest.close()
@@ -50,9 +55,9 @@ class Side:
         headers = {"Content-Type": "application/json"} if content is not None else {}
         return self._rest.request(method, path, content=content, headers=headers)
 
-    def run(self, scenarios: Sequence[tuple[int, Scenario]]) -> list[list[Outcome]]:
+    def run(self, scenarios: Sequence[Scenario]) -> list[list[Outcome]]:
         """The outcomes of some scenarios, which run at the same time. Input topics are there."""
-        running = [_Running(self._name(n), scenario) for n, scenario in scenarios]
+        running = [_Running(next(self._names), scenario) for scenario in scenarios]
         for each in running:
             each.file = self._folder / f"{each.name}.jsonl"
             self._create(each)
@@ -76,9 +81,6 @@ class Side:
         delete_topics(self._admin, [t for each in running for t in each.topics])
         return found
 
-    def _name(self, number: int) -> str:
-        return f"{self._run}-{number:03}-{self.name}"
-
     def _create(self, each: _Running) -> None:
         scenario = each.scenario
         if isinstance(scenario, SinkScenario):
@@ -96,13 +98,19 @@ class Side:
                 "".join(json.dumps(record) + "\n" for record in scenario.records), "utf-8"
             )
             config = scenario.connector() | {"topic": output}
-        config |= {"file": str(each.file), "name": each.name}
+        config = self._in_own_words(config) | {"file": str(each.file), "name": each.name}
         answer = self._rest.put(f"/connectors/{each.name}/config", json=config)
         if answer.status_code != 201:
             each.refused = True
             text = answer.json()["message"].replace(each.name, "NAME")
             refused = {"refused": {"status": answer.status_code, "message": text}}
             each.outcomes = [refused] * scenario.cases
+
+    def _in_own_words(self, config: dict[str, str]) -> dict[str, str]:
+        named = {k: self.converters[v] for k, v in config.items() if v in self.converters}
+        for key, settings in named.items():
+            config |= {f"{key}.{name}".removesuffix("."): v for name, v in settings.items()}
+        return config
 
     def _look(self, each: _Running, status: dict[str, Any]) -> None:
         """Whether it is done, and what became of it if it failed."""
@@ -145,7 +153,9 @@ class Side:
             offset = int(told[letter.OFFSET])
             sent = scenario.messages[offset]
             same = _same_message(message, own, sent)
-            outcomes[offset] = letter_outcome(told, {each.name: "NAME"}, as_sent=same)
+            names = {own[""]: word for word, own in self.converters.items()}
+            names[each.name] = "NAME"
+            outcomes[offset] = letter_outcome(told, names, as_sent=same)
         return outcomes
 
     def _written(self, each: _Running) -> list[Outcome]:
@@ -183,11 +193,10 @@ def run_sides(
     """By side and scenario, the outcomes of all. The sides work at the same time."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     results: list[list[list[Outcome]]] = [[] for _ in sides]
-    numbered = list(enumerate(scenarios))
     with ThreadPoolExecutor(len(sides)) as pool:
-        for start in range(0, len(numbered), AT_ONCE):
-            batch = numbered[start : start + AT_ONCE]
-            inputs = [s for _, s in batch if isinstance(s, SinkScenario)]
+        for start in range(0, len(scenarios), AT_ONCE):
+            batch = scenarios[start : start + AT_ONCE]
+            inputs = [s for s in batch if isinstance(s, SinkScenario)]
             topics = [s.topic for s in inputs]
             delete_topics(admin, topics)
             create_topics(admin, topics)
@@ -197,8 +206,9 @@ def run_sides(
             for result, found in zip(results, running, strict=True):
                 result.extend(found.result())
             delete_topics(admin, topics)
-            done = sum(s.cases for _, s in numbered[: start + AT_ONCE])
-            say(f"{min(start + AT_ONCE, len(numbered))} of {len(numbered)} configs, {done} cases")
+            done = scenarios[: start + AT_ONCE]
+            cases = sum(s.cases for s in done)
+            say(f"{len(done)} of {len(scenarios)} configs, {cases} cases")
     return results
 
 

@@ -25,6 +25,17 @@ BUNDLE = jars.Bundle(
     ),
 )
 
+# Its Avro converter; the only one on Maven Central that writes what Confluent's does.
+REGISTRY_CONVERTERS = jars.Bundle(
+    "registry-converters",
+    "Apicurio's converters for Kafka Connect (39 MB)",
+    (
+        jars.Artefact("io.apicurio", "apicurio-registry-utils-converter", "2.6.13.Final"),
+        jars.Artefact("org.apache.kafka", "connect-runtime", kafka.VERSION),
+        jars.Artefact("org.apache.kafka", "connect-json", kafka.VERSION),
+    ),
+)
+
 _STORES = ("config", "offset", "status")
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -56,6 +67,16 @@ class Oracle:
 def libraries(say: Callable[[str], None]) -> Path:
     """The folder with the worker's jars; connect-api among them."""
     return jars.retrieve(BUNDLE, say)
+
+
+def add_registry_converters(plugins: Path, say: Callable[[str], None]) -> None:
+    """Give a plugin.path folder Apicurio's Avro converter."""
+    target = plugins / "registry-converters"
+    target.mkdir()
+    for jar in jars.retrieve(REGISTRY_CONVERTERS, say).glob("*.jar"):
+        # What the worker has itself must come from the worker.
+        if not jar.name.startswith(("connect-", "kafka-", "jersey-", "jetty-", "slf4j-")):
+            (target / jar.name).symlink_to(jar)
 
 
 @contextmanager

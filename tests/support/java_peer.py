@@ -12,18 +12,9 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import UserError
-from penstock.stack.jars import Artefact, Bundle, retrieve
+from penstock.stack.jars import retrieve
 from penstock.stack.java import find_java
-
-CONVERTERS = Bundle(
-    "registry-converters",
-    "Apicurio's converters for Kafka Connect (39 MB)",
-    (
-        Artefact("io.apicurio", "apicurio-registry-utils-converter", "2.6.13.Final"),
-        Artefact("org.apache.kafka", "connect-runtime", "4.3.1"),
-        Artefact("org.apache.kafka", "connect-json", "4.3.1"),
-    ),
-)
+from tests.oracle.worker import REGISTRY_CONVERTERS
 
 
 class JavaError(Exception):
@@ -54,7 +45,7 @@ def java_peer(source: Path, say: Callable[[str], None], *arguments: str) -> Iter
     """Runs a Java source file; skips the test where there is no JDK or no way to the jars."""
     try:
         java = find_java().command
-        jars = retrieve(CONVERTERS, say)
+        jars = retrieve(REGISTRY_CONVERTERS, say)
     except UserError as error:
         pytest.skip(str(error))
     if shutil.which("javac") is None:

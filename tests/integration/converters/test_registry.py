@@ -19,7 +19,7 @@ from converters.avro import AvroConverter
 from converters.json_schema import JsonSchemaConverter
 from converters.protobuf import ProtobufConverter
 from converters.registry.converter import RegistryConverter
-from tests.support.registry_data import records
+from tests.support.registry_data import as_protobuf_keeps, protobuf_records, records
 
 pytestmark = pytest.mark.stack
 
@@ -52,6 +52,17 @@ def test_records_come_back(registry, kind, record):
     assert read.value == value
     assert read.schema.fields == schema.fields
     assert read.schema.version == (schema.version or 1)
+
+
+@settings(SOME, max_examples=8)  # each has a schema to compile
+@given(protobuf_records())
+def test_protobuf_records_come_back(registry, record):
+    """The same, as far as Protobuf can tell nulls from defaults."""
+    schema, value = record
+    topic = next(_topics)
+    made = converter(ProtobufConverter, registry, optional_for_nullables="true")
+    read = made.to_connect(topic, made.from_connect(topic, schema, value))
+    assert read.value == as_protobuf_keeps(schema, value)
 
 
 def test_protobuf_comes_back(registry):

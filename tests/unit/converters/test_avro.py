@@ -359,7 +359,7 @@ def one_string(made: AvroConverter) -> bytes:
     [
         (lambda d: d[:-1], "ends too early"),
         (lambda d: d[:5], "ends too early"),
-        (lambda d: d[:3], "ends before it has said which schema it has: 3 bytes"),
+        (lambda d: d[:3], "ends too early for a schema id: 3 bytes"),
         (lambda _: b"", "0 bytes"),
         (lambda d: b"{" + d[1:], "Unknown magic byte 123"),
         (lambda d: d[:5] + b"\x01", "schema id"),

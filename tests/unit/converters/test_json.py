@@ -49,6 +49,28 @@ def test_hand_picked_messages_are_read_and_written_as_by_kafka_connect(vector):
     vectors.agrees(vector)
 
 
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"nope", 'Expecting value at line 1, column 1: "nope"'),
+        (b'{"a":\n [1,]}', 'Expecting value at line 2, column 5: "]}"'),
+        (b'{"a":1', "Expecting ',' delimiter at line 1, column 7: the text ends"),
+        (b"[007, 1" + b"x" * 99, "column 8: " + '"' + "x" * 24 + '…"'),
+        (b'"\xff"', "Invalid utf-8 at byte 1: 0xff"),
+        (b"NaN", "NaN is not JSON"),
+        (b"[" * 100_000, "The value is nested too deeply"),
+        (b"1" * 5000, "A number has 5000 digits, 1000 are allowed"),
+    ],
+)
+def test_broken_json_says_what_is_wrong_and_where(data, reason):
+    """The reason, its place and the beginning of what stands there, and no more of the record."""
+    with pytest.raises(DataError) as caught:
+        plain().to_connect("t", data)
+    said = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+    assert str(caught.value).startswith(said)
+    assert str(caught.value).endswith(reason)
+
+
 @pytest.mark.parametrize("vector", vectors.load("json_converter_contract"), ids=vectors.short)
 def test_every_type_is_read_and_written_as_by_kafka_connect(vector):
     """Each type plain, optional, with a default, null, as a field, absent, in both formats."""

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from connect import ConfigError, ConnectError, DataError, RetriableError, Schema
 from converters.avro import AvroConverter
+from tests.support.keystores import KEY_PASSWORD, STORE_PASSWORD, keytool, trust
 from tests.support.stub_registry import StubRegistry, stub_registry
 
 RECORD = Schema.struct("R").field("a", Schema.INT32).build()
@@ -122,6 +123,20 @@ def test_registry_is_asked_once_to_register(stub):
         schema = Schema.struct("R").field("a", Schema.INT32).build()
         assert made.from_connect_batch("t", [schema], [{"a": 5}], [[]]) == [b"\0\0\0\0\x09\x0a"]
     assert len(stub.asked()) == 1
+
+
+@pytest.mark.parametrize("normalize", ["true", "false"])
+def test_registry_normalizes_schemas_when_told_to(stub, normalize):
+    """normalize.schemas goes along when a schema is registered or looked up."""
+    stub.answers["POST /subjects/t-value/versions"] = (200, {"id": 9})
+    found = {"subject": "t-value", "id": 9, "version": 1, **FOUND[1]}
+    stub.answers["POST /subjects/t-value"] = (200, found)
+    for register in ("true", "false"):
+        settings = {"normalize_schemas": normalize, "auto_register_schemas": register}
+        converter(stub, **settings).from_connect("t", RECORD, {"a": 5})
+    [registered, looked_up] = stub.asked("POST")
+    assert f"normalize={normalize}" in registered.lower()
+    assert f"normalize={normalize}" in looked_up.lower()
 
 
 def test_unknown_id_is_asked_for_again_after_a_while(stub):
@@ -294,7 +309,7 @@ def test_token_comes_from_an_oauth_server(stub):
                 "schema.registry.ssl.keystore.location": "/nix",
                 "schema.registry.ssl.keystore.type": "JKS",
             },
-            "schema.registry.ssl.keystore.type",
+            "schema.registry.ssl.keystore.location",
         ),
     ],
 )
@@ -353,9 +368,28 @@ def tls_stub(certificates):
         yield made
 
 
-@pytest.mark.parametrize("how", ["pem", "pkcs12", "text"])
-def test_tls_with_a_certificate_of_ones_own(tls_stub, certificates, how):
-    """Truststore and keystore work as PEM files, PKCS12 files and PEM text."""
+@pytest.fixture(scope="module")
+def jks(certificates: Path) -> dict[str, str]:
+    """The same key and certificate in Java's own format, with a password of the key's own."""
+    pair, trusted = certificates / "both.jks", certificates / "trusted.jks"
+    keytool(
+        "-importkeystore", "-srckeystore", certificates / "both.p12", "-srcstoretype", "PKCS12",
+        "-srcstorepass", "changeit", "-destkeystore", pair, "-deststoretype", "JKS",
+        "-deststorepass", STORE_PASSWORD, "-srcalias", "me", "-destkeypass", KEY_PASSWORD,
+    )  # fmt: skip
+    trust(trusted, "JKS", certificates / "cert.pem", "registry")
+    return {
+        "truststore.location": str(trusted),
+        "truststore.password": STORE_PASSWORD,
+        "keystore.location": str(pair),
+        "keystore.password": STORE_PASSWORD,
+        "key.password": KEY_PASSWORD,
+    }
+
+
+@pytest.mark.parametrize("how", ["pem", "pkcs12", "text", "jks"])
+def test_tls_with_a_certificate_of_ones_own(tls_stub, certificates, jks, how):
+    """Truststore and keystore work as PEM files, PKCS12 files, JKS files and PEM text."""
     prefix = "schema.registry.ssl."
     config = {
         "pem": {
@@ -377,6 +411,7 @@ def test_tls_with_a_certificate_of_ones_own(tls_stub, certificates, how):
             "keystore.key": (certificates / "key.pem").read_text(),
             "key.password": "changeit",
         },
+        "jks": jks,
     }[how]
     made = AvroConverter()
     made.configure(

@@ -63,6 +63,9 @@ def test_reasons_are_the_same_from_memory():
 def test_a_cause_repeated_by_its_wrapper_is_told_once():
     """`Error: x` caused by `Error: x` reads `x`."""
     assert Reasons().of(b"no field", b"E: no field\nCaused by: V: no field\n") == "no field"
+    assert (
+        Reasons().of(b"Read: no end", b"E: Read: no end\nCaused by: V: no end\n") == "Read: no end"
+    )
 
 
 @given(st.text(max_size=3000), st.text(max_size=50))

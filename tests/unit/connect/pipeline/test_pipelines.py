@@ -235,6 +235,19 @@ def test_retriable_error_fails_in_the_end():
     assert isinstance(failures[0].error, RetriableError)
 
 
+def test_an_outage_is_waited_for_once_a_batch():
+    """When what a converter needs is away, the records behind are not tried one after the other."""
+    value = Text()
+    value.busy = 2  # once for the batch, once for the first record
+    records, failures = sink(value=value, retry=retry_now(timeout_ms=0)).run(
+        messages(b"busy", b"a", b"b")
+    )
+    assert records == []
+    assert [(f.record.value(), f.is_outage) for f in failures] == [
+        (b"busy", True), (b"a", True), (b"b", True),
+    ]  # fmt: skip
+
+
 def test_source_batch_becomes_messages():
     """Values, keys and headers are converted; the original record stays beside its message."""
     record = SourceRecord.of("t", "v", key="k")
