@@ -30,7 +30,7 @@ from connect.cluster.herder import (
     TargetState,
     TaskId,
 )
-from connect.cluster.loggers import LEVELS
+from connect.cluster.loggers import check_level
 from connect.cluster.member import ClusterMember
 from connect.cluster.metrics import render_metrics
 from connect.cluster.restarts import plan_restart
@@ -219,7 +219,15 @@ class DistributedHerder(Herder):
         spec = await self._spec(name)
         if spec.kind is Kind.SINK:
             return await self._member.blocking(requests.sink_offsets, spec)
-        return [(p, o) for p, o in await self._member.blocking(self._offsets.all, name)]
+        return [(p, o) for p, o in await self._source_offsets(spec)]
+
+    async def _source_offsets(
+        self, spec: ConnectorSpec
+    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        try:
+            return await self._member.blocking(self._offsets.all, spec.connector, spec.config)
+        finally:
+            await self._member.close_unused_offsets()
 
     async def alter_offsets(
         self,
@@ -241,13 +249,17 @@ class DistributedHerder(Herder):
         spec = await self._spec(name)
         self._must_be_stopped(name)
         await self._fence_before_change(spec)
-        known = [(p, None) for p, _ in await self._member.blocking(self._offsets.all, name)]
+        known = [(p, None) for p, _ in await self._source_offsets(spec)]
         return await requests.reset_offsets(self._worker, spec, known, self._write_offsets)
 
     async def _write_offsets(
         self, name: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
     ) -> None:
-        await self._member.blocking(self._offsets.write, name, offsets)
+        try:
+            config = self._member.get(name)
+            await self._member.blocking(self._offsets.write, name, config, offsets)
+        finally:
+            await self._member.close_unused_offsets()
 
     async def _fence_before_change(self, spec: ConnectorSpec) -> None:
         """A task that still runs somewhere must not overwrite the offsets that are set now."""
@@ -295,10 +307,9 @@ class DistributedHerder(Herder):
         return self._loggers.one(name)
 
     async def set_log_level(self, name: str, level: str, *, scope: str) -> list[str] | None:
+        check_level(name, level, self._configs.snapshot().connectors)
         if scope == "cluster":
-            if level.upper() not in LEVELS:
-                raise NotFoundError(f"invalid log level '{level}'.")
-            await self._member.blocking(self._configs.put_level, LevelRequest(name, level.upper()))
+            await self._member.blocking(self._configs.put_level, LevelRequest(name, level))
             return None
         changed = self._loggers.set(name, level)
         self._worker.set_log_level(name, level)

@@ -42,9 +42,9 @@ from connect.cluster.herder import (
     UnavailableError,
 )
 from connect.cluster.kafka_log import LogTopic
-from connect.cluster.loggers import LEVELS, Loggers
+from connect.cluster.loggers import Loggers
 from connect.cluster.membership import Joined, Membership
-from connect.cluster.offset_log import OffsetLog
+from connect.cluster.offset_stores import OffsetStores
 from connect.cluster.protocol import Assignment, MemberState
 from connect.cluster.restarts import plan_restart
 from connect.cluster.signing import Signed, is_signed_by, new_session_key, sign
@@ -53,6 +53,7 @@ from connect.cluster.workload import Workload
 from connect.config.worker import WorkerConfig
 from connect.errors import ConnectError, NotFoundError
 from connect.plugins import Plugins
+from connect.runtime.levels import LEVELS
 from connect.runtime.spec import Kind, Request
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class ClusterMember:
             on_change=self._config_changed,
             on_event=self._config_event,
         )
-        self.offsets = OffsetLog(_log_topic(config, "offset"), config.raw)
+        self.offsets = OffsetStores(_log_topic(config, "offset"), config.raw, self.plugins)
         self.statuses = StatusLog(_log_topic(config, "status"), config.raw)
         self.workload = Workload(
             config,
@@ -195,9 +196,9 @@ class ClusterMember:
     def _take_event(self, event: Event) -> None:
         if isinstance(event, RestartRequest):
             self._later(self._carry_out(event))
-        elif event.level.upper() in LEVELS:
-            self.loggers.set(event.logger, event.level)
-            self.worker.set_log_level(event.logger, event.level)
+        elif (level := event.level.upper()) in LEVELS:
+            self.loggers.set(event.logger, level)
+            self.worker.set_log_level(event.logger, level)
 
     async def _follow_configs(self) -> None:
         while True:
@@ -216,6 +217,7 @@ class ClusterMember:
             config = self.configs.snapshot()
             waiting = await self.workload.stop_changed(config)
             await self.workload.run(config)
+            await self.close_unused_offsets()
             if waiting or config.work != self._divided:
                 self._rejoin()
 
@@ -550,9 +552,16 @@ class ClusterMember:
             return await self.blocking(self.offsets.write, *request.args)
         if request.method == "offset_records":
             return await self.blocking(self.offsets.records_of, *request.args)
+        if request.method == "copy_offsets":
+            return await self.blocking(self.offsets.copy, *request.args)
         if request.method == "may_start":
             return self.workload.check_may_start(*request.args)
         raise ConnectError(f"A task asked for '{request.method}', which no worker answers")
+
+    async def close_unused_offsets(self) -> None:
+        """Close the offset topics of connectors that have no task here."""
+        here = {task.connector for task in self.workload.owned.tasks}
+        await self.blocking(self.offsets.keep, here)
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

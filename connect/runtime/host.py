@@ -25,11 +25,12 @@ from connect.plugins import PluginInfo, Plugins
 from connect.plugins.registry import load_plugin
 from connect.runtime import clients
 from connect.runtime.control import Control
-from connect.runtime.exactly_once import ExactlyOnceLoop, TransactionRequests
+from connect.runtime.exactly_once import ExactlyOnceLoop, SourceOffsets, TransactionRequests
 from connect.runtime.external import ExternalContext, supervise
 from connect.runtime.limits import Limits, resident_bytes
 from connect.runtime.log import set_process_context, set_up_logging
 from connect.runtime.measures import Window, sink_gauges
+from connect.runtime.offset_topics import own_offsets_topic
 from connect.runtime.sink import SinkContext, SinkLoop
 from connect.runtime.source import SourceContext, SourceLoop
 from connect.runtime.spec import (
@@ -70,8 +71,8 @@ def isolate() -> None:
 def run_task(line: Connection, spec: TaskSpec) -> None:
     """Run one task until it is told to stop. The process's main function."""
     isolate()
-    set_up_logging(spec.worker_config)
-    set_process_context(f"[{spec.connector}|task-{spec.task}] ")
+    set_up_logging(spec.worker_config, spec.log_levels)
+    set_process_context(f"[{spec.connector}|task-{spec.task}] ", spec.connector)
     control = Control(line, paused=spec.paused)
     tune_garbage_collection()
     run_host(spec, control, limited=True)
@@ -246,7 +247,7 @@ class Host:
     # -- source -----------------------------------------------------------------------------
 
     def _run_source(self, task: SourceTask, config: Any, version: str | None) -> None:
-        store = _WorkerOffsets(self._control, self._spec.connector)
+        store = _WorkerOffsets(self._control, self._spec)
         context = SourceContext(self._config, store)
         task.context = context
         tolerance = self._tolerance()
@@ -290,12 +291,15 @@ class Host:
         requests = TransactionRequests() if boundary == "connector" else None
         context.transaction = requests
         interval = self._settings["transaction.boundary.interval.ms"]
+        own = own_offsets_topic(self._worker, self._connector_config)
+        store: _WorkerOffsets = common["store"]
         loop = ExactlyOnceLoop(
             make_producer=partial(
                 clients.exactly_once_producer, *where, transactional_id=transactions.id
             ),
-            offsets_topic=transactions.offsets_topic,
-            encode_offsets=partial(self._control.ask, "offset_records", self._spec.connector),
+            offsets_topic=transactions.offsets_topic if own is None else own.name,
+            encode_offsets=store.records_of,
+            copy_offsets=None if own is None else store.copy,
             requests=requests,
             interval=None
             if boundary != "interval"
@@ -371,18 +375,30 @@ class Host:
 class _WorkerOffsets:
     """Source offsets that the worker keeps for its tasks."""
 
-    def __init__(self, control: Control, connector: str) -> None:
-        self._control = control
-        self._connector = connector
+    def __init__(self, control: Control, spec: TaskSpec) -> None:
+        self._ask = control.ask
+        self._connector = spec.connector
+        # It says in which topic they are. As this task runs by it: there may be a newer one.
+        self._config = dict(spec.connector_config)
 
     def read(self, partitions: list[Partition]) -> list[dict[str, Any] | None]:
-        found: list[dict[str, Any] | None] = self._control.ask(
-            "read_offsets", self._connector, [dict(p) for p in partitions]
+        found: list[dict[str, Any] | None] = self._ask(
+            "read_offsets", self._connector, self._config, [dict(p) for p in partitions]
         )
         return found
 
-    def write(self, offsets: list[tuple[Partition, dict[str, Any] | None]]) -> None:
-        self._control.ask("write_offsets", self._connector, offsets)
+    def write(self, offsets: SourceOffsets) -> None:
+        self._ask("write_offsets", self._connector, self._config, offsets)
+
+    def records_of(self, offsets: SourceOffsets) -> list[tuple[bytes, bytes | None]]:
+        """The records that store offsets."""
+        records: list[tuple[bytes, bytes | None]] = self._ask(
+            "offset_records", self._connector, self._config, offsets
+        )
+        return records
+
+    def copy(self, offsets: SourceOffsets) -> None:
+        self._ask("copy_offsets", self._connector, offsets)
 
 
 def _sink_metrics(loop: SinkLoop, pipeline: SinkPipeline) -> dict[str, float]:

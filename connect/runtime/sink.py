@@ -236,6 +236,7 @@ class SinkLoop:
             self.counts["batch_max"] = max(len(records), self.counts["batch_max"])
             self.counts["put_seconds"] += took
             self.counts["put_seconds_max"] = max(took, self.counts["put_seconds_max"])
+            log.debug("put() took %d records in %.1f ms", len(records), took * 1000)
         self._pending = []
         self._retry_delay = RETRY_SECONDS
         if again:
@@ -353,6 +354,7 @@ class SinkLoop:
             self.counts["commit_failures"] += 1
             log.warning("Offsets could not be committed, will try again: %s", error.args[0].str())
             return False
+        log.debug("Committed offsets: %s", safe)
         self._committed.update(safe)
         self._begin.update(safe)
         self.counts["commits"] += 1

@@ -40,6 +40,7 @@ class TaskSpec:
     plugins: Plugins = field(repr=False)
     paused: bool = False
     transactions: Transactions | None = None
+    log_levels: tuple[tuple[str, str], ...] = ()  # set at run time
 
     def __str__(self) -> str:
         return f"{self.connector}-{self.task}"
@@ -54,6 +55,7 @@ class ConnectorSpec:
     config: Mapping[str, str] = field(repr=False)
     worker_config: Mapping[str, str] = field(repr=False)
     plugins: Plugins = field(repr=False)
+    log_levels: tuple[tuple[str, str], ...] = ()  # set at run time
 
     def __str__(self) -> str:
         return self.connector
