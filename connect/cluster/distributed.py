@@ -8,6 +8,7 @@ changes the cluster is done by the leader, to whom the REST API passes such requ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -32,7 +33,7 @@ from connect.cluster.herder import (
 )
 from connect.cluster.loggers import check_level
 from connect.cluster.member import ClusterMember
-from connect.cluster.metrics import render_metrics
+from connect.cluster.metrics import render_metrics, running_config
 from connect.cluster.restarts import plan_restart
 from connect.cluster.signing import Signed
 from connect.config.configdef import ConfigType
@@ -319,11 +320,23 @@ class DistributedHerder(Herder):
         owned = self._workload.owned
         here = owned.connectors | {task.connector for task in owned.tasks}
         statuses = []
-        for name in sorted(here & self._configs.snapshot().connectors.keys()):
+        config = self._configs.snapshot()
+        for name in sorted(here & config.connectors.keys()):
             status = await self.status(name)
             tasks = {n: s for n, s in status.tasks.items() if TaskId(name, n) in owned.tasks}
             statuses.append(ConnectorStatus(name, status.connector, tasks, status.type))
-        return render_metrics(statuses, self._worker.metrics, self._worker.starts)
+        return render_metrics(
+            statuses,
+            self._worker.metrics,
+            self._worker.starts,
+            configs={
+                s.name: running_config(
+                    self._config.raw, config.connectors[s.name], config.task_configs(s.name)
+                )
+                for s in statuses
+            },
+            rounds=replace(self._member.rounds, work=owned),
+        )
 
     # -- small things ---------------------------------------------------------------------------
 

@@ -45,8 +45,9 @@ from connect.cluster.kafka_log import LogTopic
 from connect.cluster.loggers import Loggers
 from connect.cluster.membership import Joined, Membership
 from connect.cluster.offset_stores import OffsetStores
-from connect.cluster.protocol import Assignment, MemberState
+from connect.cluster.protocol import COMPATIBLE, SESSIONED, Assignment, MemberState
 from connect.cluster.restarts import plan_restart
+from connect.cluster.rounds import Rounds
 from connect.cluster.signing import Signed, is_signed_by, new_session_key, sign
 from connect.cluster.status_log import StatusLog, Subject
 from connect.cluster.workload import Workload
@@ -108,6 +109,7 @@ class ClusterMember:
         self._changed = asyncio.Event()
         self._settling = asyncio.Lock()
         self._fencing = asyncio.Lock()
+        self.rounds = Rounds()
         self._divided = NO_WORK  # the work as it was when this worker last joined
         self.is_leader = False
         self._leader_url: str | None = None
@@ -246,6 +248,7 @@ class ClusterMember:
             self._membership.request_rejoin()
 
     async def prepare_join(self) -> MemberState:
+        self.rounds.begin()
         try:
             await self.blocking(self.configs.read_to_end, self._sync_seconds)
         except ConnectError as error:
@@ -288,6 +291,11 @@ class ClusterMember:
         async with self._settling:
             await self.workload.take(assignment.assigned, assignment.revoked)
         self._assignment = assignment
+        self.rounds.end(
+            outcome.generation,
+            assignment.leader_url,
+            SESSIONED if outcome.sessioned else COMPATIBLE,
+        )
         if assignment.revoked:
             self._rejoin()
         self._meet_again_after(assignment.delay_ms / 1000)

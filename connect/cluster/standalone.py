@@ -27,7 +27,7 @@ from connect.cluster.herder import (
     TaskId,
 )
 from connect.cluster.loggers import Loggers, check_level
-from connect.cluster.metrics import render_metrics
+from connect.cluster.metrics import render_metrics, running_config
 from connect.cluster.restarts import plan_restart
 from connect.config.masking import mask
 from connect.config.worker import WorkerConfig
@@ -484,6 +484,10 @@ class StandaloneHerder(Herder):
             [self._status(c) for c in self._connectors.values()],
             self._worker.metrics,
             self._worker.starts,
+            configs={
+                c.name: running_config(self._config, c.config, c.task_configs)
+                for c in self._connectors.values()
+            },
         )
 
     # -- small things -----------------------------------------------------------------------

@@ -8,6 +8,7 @@ replaced can't write any more: its transactional id belongs to the new one.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -86,6 +87,7 @@ class ExactlyOnceLoop(SourceLoop):
         self._unconfirmed: list[SourceRecord] = []
         self.counts |= {
             "transactions": 0, "aborted": 0, "transaction_records": 0, "transaction_max": 0,
+            "transaction_min": math.inf,
         }  # fmt: skip
 
     def take_over(self) -> None:
@@ -179,6 +181,7 @@ class ExactlyOnceLoop(SourceLoop):
         log.debug("Committed a transaction of %d records, offsets: %s", size, offsets)
         self.counts["transaction_records"] += size
         self.counts["transaction_max"] = max(size, self.counts["transaction_max"])
+        self.counts["transaction_min"] = min(size, self.counts["transaction_min"])
         took = time.perf_counter() - started
         self.counts["commit_seconds"] += took
         self.counts["commit_seconds_max"] = max(took, self.counts["commit_seconds_max"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import logging
+import math
 import os
 import signal
 import sys
@@ -418,9 +419,10 @@ def _source_metrics(loop: SourceLoop, pipeline: SourcePipeline) -> dict[str, flo
 
 
 def _taken(counts: dict[str, Any]) -> dict[str, float]:
-    """What was counted; the maxima begin anew."""
+    """What was counted; maxima and minima begin anew."""
     values = dict(counts)
     counts.update({key: 0 for key in values if key.endswith("_max")})
+    counts.update({key: math.inf for key in values if key.endswith("_min")})
     return values
 
 

@@ -64,7 +64,11 @@ class ConnectorLevels:
             if name.startswith(CONNECTOR):
                 self._levels[name.removeprefix(CONNECTOR)] = LEVELS[level]
             else:
-                set_level(name, level)
+                # Those below have the same level from now on by having none: so a connector's
+                # level is in force for them again.
+                for below in set_level(name, level):
+                    if below != name:
+                        logger_of(below).setLevel(logging.NOTSET)
             if name == ROOT:  # connectors are below it
                 self._levels.clear()
             if self._levels:

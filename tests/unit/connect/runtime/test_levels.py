@@ -56,3 +56,11 @@ def test_levels_go_back_with_the_root():
     levels.apply([("connector.loud", "INFO")])
     assert passes(levels, "loud", logging.INFO)
     assert not passes(levels, "other", logging.INFO)
+
+
+def test_connector_s_level_is_in_force_again_for_loggers_below_one_that_was_set():
+    """A level that was once set for a logger is undone by setting the root's."""
+    levels = ConnectorLevels()
+    name = "test_levels.once"
+    levels.apply([(name, "INFO"), ("root", "INFO"), ("connector.loud", "DEBUG")])
+    assert passes(levels, "loud", logging.DEBUG, name)
