@@ -16,6 +16,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 from connect.config.connector import framework_settings
@@ -37,6 +38,7 @@ from connect.runtime.source import SourceContext, SourceLoop
 from connect.runtime.spec import (
     Failed,
     Kind,
+    Left,
     Member,
     Metrics,
     Paused,
@@ -53,6 +55,8 @@ from dlq.reporter import DeadLetters, ensure_topic
 log = logging.getLogger(__name__)
 
 METRICS_SECONDS = 1.0
+# Just less than librdkafka waits for an answer when it leaves a group.
+LEAVE_SECONDS = 4.5
 _PR_SET_PDEATHSIG = 1
 
 
@@ -206,7 +210,15 @@ class Host:
             _quietly(task.stop)
             _quietly(pipeline.close)
             _quietly(tolerance.close)
-            _quietly(consumer.close)
+            _quietly(partial(self._leave, consumer))
+
+    def _leave(self, consumer: Consumer) -> None:
+        began = time.monotonic()
+        consumer.close()
+        # A group that is just meeting answers nothing else: librdkafka gives up, and the worker
+        # has to take the member out.
+        if time.monotonic() - began < LEAVE_SECONDS:
+            self._control.tell(Left())
 
     def _tolerance(self) -> Tolerance:
         return Tolerance(str(self._spec), self._settings, self._counts, self._dead_letters())

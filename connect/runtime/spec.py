@@ -155,10 +155,15 @@ class TopicsUsed:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The consumer of a sink task has joined its group under this id."""
+    """The consumer of a sink task joins its group under this id."""
 
     group: str
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """It has left its group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from connect.runtime.measures import Starts
 from connect.runtime.spec import (
     ConnectorSpec,
     Failed,
+    Left,
     Member,
     Metrics,
     Pause,
@@ -155,8 +156,8 @@ class Worker:
         spec = replace(spec, log_levels=self._levels_for(spec.connector))
 
         def on_message(message: Any) -> None:
-            if isinstance(message, Member):
-                child.member = message
+            if isinstance(message, Member | Left):
+                child.member = message if isinstance(message, Member) else None
             if self._tasks.get(key) is not child:
                 return  # a late word from a task that was replaced
             match message:
@@ -195,11 +196,11 @@ class Worker:
         await asyncio.gather(*(self._stop_task(child, seconds) for child in children))
 
     async def _stop_task(self, child: Child | ThreadTask, seconds: float) -> None:
-        if not await child.stop(seconds):
-            await self._leave_for(child)
+        await child.stop(seconds)
+        await self._leave_for(child)
 
     async def _leave_for(self, child: Child | ThreadTask) -> None:
-        """Take the consumer of a task that died out of its group.
+        """Take the consumer of a task that could not leave by itself out of its group.
 
         Otherwise its partitions would stand still until the group's session timeout.
         """
