@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import commands
-from penstock.errors import UserError
+from penstock.errors import UserError, tell
 
 
 def build_app() -> typer.Typer:
@@ -57,7 +57,7 @@ def main() -> None:
     except Exception as error:
         if not _is_for_the_user(error):
             raise
-        typer.echo(f"penstock: {error}", err=True)
+        tell(error)
         sys.exit(1)
 
 

@@ -21,7 +21,7 @@ from connect.javalang.errors import PropertiesError
 from connect.javalang.properties import read_properties
 from connect.plugins import Plugins
 from connect.runtime.log import set_process_context, set_up_logging
-from penstock.errors import UserError
+from penstock.errors import UserError, tell
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +98,15 @@ async def _serve(
 
 
 async def _start(herder: Herder, connectors: Sequence[ConnectorFile]) -> None:
+    try:
+        await _start_all(herder, connectors)
+    except ConnectError as error:
+        # At once: shutting down takes a while, and a signal may cut it short.
+        tell(error)
+        raise
+
+
+async def _start_all(herder: Herder, connectors: Sequence[ConnectorFile]) -> None:
     await herder.start()
     for connector in connectors:
         state = _target(connector)

@@ -8,6 +8,7 @@ changes the cluster is done by the leader, to whom the REST API passes such requ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -30,9 +31,9 @@ from connect.cluster.herder import (
     TargetState,
     TaskId,
 )
-from connect.cluster.loggers import LEVELS
+from connect.cluster.loggers import check_level
 from connect.cluster.member import ClusterMember
-from connect.cluster.metrics import render_metrics
+from connect.cluster.metrics import render_metrics, running_config
 from connect.cluster.restarts import plan_restart
 from connect.cluster.signing import Signed
 from connect.config.configdef import ConfigType
@@ -219,7 +220,15 @@ class DistributedHerder(Herder):
         spec = await self._spec(name)
         if spec.kind is Kind.SINK:
             return await self._member.blocking(requests.sink_offsets, spec)
-        return [(p, o) for p, o in await self._member.blocking(self._offsets.all, name)]
+        return [(p, o) for p, o in await self._source_offsets(spec)]
+
+    async def _source_offsets(
+        self, spec: ConnectorSpec
+    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        try:
+            return await self._member.blocking(self._offsets.all, spec.connector, spec.config)
+        finally:
+            await self._member.close_unused_offsets()
 
     async def alter_offsets(
         self,
@@ -241,13 +250,17 @@ class DistributedHerder(Herder):
         spec = await self._spec(name)
         self._must_be_stopped(name)
         await self._fence_before_change(spec)
-        known = [(p, None) for p, _ in await self._member.blocking(self._offsets.all, name)]
+        known = [(p, None) for p, _ in await self._source_offsets(spec)]
         return await requests.reset_offsets(self._worker, spec, known, self._write_offsets)
 
     async def _write_offsets(
         self, name: str, offsets: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
     ) -> None:
-        await self._member.blocking(self._offsets.write, name, offsets)
+        try:
+            config = self._member.get(name)
+            await self._member.blocking(self._offsets.write, name, config, offsets)
+        finally:
+            await self._member.close_unused_offsets()
 
     async def _fence_before_change(self, spec: ConnectorSpec) -> None:
         """A task that still runs somewhere must not overwrite the offsets that are set now."""
@@ -295,10 +308,9 @@ class DistributedHerder(Herder):
         return self._loggers.one(name)
 
     async def set_log_level(self, name: str, level: str, *, scope: str) -> list[str] | None:
+        check_level(name, level, self._configs.snapshot().connectors)
         if scope == "cluster":
-            if level.upper() not in LEVELS:
-                raise NotFoundError(f"invalid log level '{level}'.")
-            await self._member.blocking(self._configs.put_level, LevelRequest(name, level.upper()))
+            await self._member.blocking(self._configs.put_level, LevelRequest(name, level))
             return None
         changed = self._loggers.set(name, level)
         self._worker.set_log_level(name, level)
@@ -308,11 +320,23 @@ class DistributedHerder(Herder):
         owned = self._workload.owned
         here = owned.connectors | {task.connector for task in owned.tasks}
         statuses = []
-        for name in sorted(here & self._configs.snapshot().connectors.keys()):
+        config = self._configs.snapshot()
+        for name in sorted(here & config.connectors.keys()):
             status = await self.status(name)
             tasks = {n: s for n, s in status.tasks.items() if TaskId(name, n) in owned.tasks}
             statuses.append(ConnectorStatus(name, status.connector, tasks, status.type))
-        return render_metrics(statuses, self._worker.metrics, self._worker.starts)
+        return render_metrics(
+            statuses,
+            self._worker.metrics,
+            self._worker.starts,
+            configs={
+                s.name: running_config(
+                    self._config.raw, config.connectors[s.name], config.task_configs(s.name)
+                )
+                for s in statuses
+            },
+            rounds=replace(self._member.rounds, work=owned),
+        )
 
     # -- small things ---------------------------------------------------------------------------
 

@@ -71,6 +71,11 @@ class LogTopic:
     settings: Mapping[str, str] = field(default_factory=dict)
     single_partition: bool = False
 
+    @property
+    def replication_setting(self) -> str:
+        # A connector's own topic (offsets.storage.topic) is made as the worker's is.
+        return self.setting.replace("offsets.", "offset.").replace("topic", "replication.factor")
+
 
 Apply = Callable[[Record], None]
 
@@ -412,8 +417,7 @@ def _create(admin: AdminClient, topic: LogTopic, seconds: float) -> None:
         if code in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
             return  # the topic may be there, made by somebody who is allowed to
         hint = (
-            f" Set {topic.setting.removesuffix('topic')}replication.factor to the number of "
-            "brokers at most."
+            f" Set {topic.replication_setting} to the number of brokers at most."
             if code == KafkaError.INVALID_REPLICATION_FACTOR
             else ""
         )

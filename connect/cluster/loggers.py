@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Collection
 from typing import Any
 
 from connect.errors import NotFoundError
+from connect.runtime.levels import CONNECTOR, LEVELS, ROOT, logger_of, set_level
 
-ROOT = "root"
-# Java's levels, and Python's beside them where they differ.
-LEVELS = {
-    "OFF": logging.CRITICAL + 10,
-    "FATAL": logging.CRITICAL,
-    "ERROR": logging.ERROR,
-    "WARN": logging.WARNING,
-    "INFO": logging.INFO,
-    "DEBUG": logging.DEBUG,
-    "TRACE": 5,
-    "ALL": 1,
-}
 _NAMES = {number: name for name, number in LEVELS.items()}
 
 
@@ -27,47 +17,49 @@ class Loggers:
     """The loggers of this worker whose level was set, and when."""
 
     def __init__(self) -> None:
-        logging.addLevelName(LEVELS["TRACE"], "TRACE")
         self._modified: dict[str, int] = {}
+        # The lines of a connector are written by its own processes, where the level is in force.
+        self._connectors: dict[str, str] = {}
 
     def all(self) -> dict[str, dict[str, Any]]:
-        found = {ROOT: self._show(ROOT, logging.getLogger())}
+        found = {ROOT: self._show(ROOT)}
         for name, logger in logging.root.manager.loggerDict.items():
             if isinstance(logger, logging.Logger) and logger.level != logging.NOTSET:
-                found[name] = self._show(name, logger)
+                found[name] = self._show(name)
+        found |= {name: self._show(name) for name in self._connectors}
         return dict(sorted(found.items()))
 
     def one(self, name: str) -> dict[str, Any]:
-        if name != ROOT and name not in logging.root.manager.loggerDict:
+        known = name in logging.root.manager.loggerDict or name in self._connectors
+        if name != ROOT and not known:
             raise NotFoundError(f"Logger {name} not found.")
-        return self._show(name, _logger(name))
+        return self._show(name)
 
     def set(self, name: str, level: str) -> list[str]:
         """Set the level of a logger and of those below it; their names."""
-        number = LEVELS.get(level.upper())
-        if number is None:
-            raise NotFoundError(f"invalid log level '{level}'.")
-        below = [
-            other
-            for other, logger in logging.root.manager.loggerDict.items()
-            if isinstance(logger, logging.Logger)
-            and (name == ROOT or other.startswith(name + "."))
-            and logger.level != logging.NOTSET
-        ]
-        names = sorted({name, *below})
+        if name.startswith(CONNECTOR):
+            self._connectors[name] = level
+            names = [name]
+        else:
+            names = set_level(name, level)
+        if name == ROOT:  # its processes have forgotten a connector's level, too
+            self._connectors.clear()
         now = int(time.time() * 1000)
-        for each in names:
-            _logger(each).setLevel(number)
-            self._modified[each] = now
+        self._modified |= dict.fromkeys(names, now)
         return names
 
-    def _show(self, name: str, logger: logging.Logger) -> dict[str, Any]:
-        level = logger.getEffectiveLevel()
-        return {
-            "level": _NAMES.get(level, logging.getLevelName(level)),
-            "last_modified": self._modified.get(name),
-        }
+    def _show(self, name: str) -> dict[str, Any]:
+        level = self._connectors.get(name)
+        if level is None:
+            number = logger_of(name).getEffectiveLevel()
+            level = _NAMES.get(number, logging.getLevelName(number))
+        return {"level": level, "last_modified": self._modified.get(name)}
 
 
-def _logger(name: str) -> logging.Logger:
-    return logging.getLogger(None if name == ROOT else name)
+def check_level(name: str, level: str, connectors: Collection[str]) -> None:
+    """NotFoundError unless there are such a level and, if it is named, such a connector."""
+    if level not in LEVELS:
+        raise NotFoundError(f"invalid log level '{level}'.")
+    connector = name.removeprefix(CONNECTOR)
+    if connector != name and connector not in connectors:
+        raise NotFoundError(f"Connector {connector} not found, so its log level can't be set.")

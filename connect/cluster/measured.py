@@ -104,6 +104,10 @@ PER_TASK: tuple[Measured, ...] = (
         "Records of a transaction on average, with exactly-once.",
     ),
     Measured(
+        "source_transaction_min", _SOURCE + "transaction_size_min",
+        "Records of a transaction at least, with exactly-once.",
+    ),
+    Measured(
         "source_transaction_max", _SOURCE + "transaction_size_max",
         "Records of a transaction at most, with exactly-once.",
     ),
@@ -180,11 +184,38 @@ STAGES = ("penstock_task_stage_seconds_total", "Time spent in a converter or tra
 # name: help. Labels: connector, state.
 STATES = ("penstock_connector_tasks", "Tasks of a connector by their state.")
 
-# Labels: connector, and one of connector_type, connector_version, status.
+# Labels: connector, and one of connector_class, connector_type, connector_version, status.
 CONNECTOR = (
     "kafka_connect_connector_metrics",
-    "A connector's type, version and status: each a label of a sample that is 1.",
+    "A connector's class, type, version and status: each a label of a sample that is 1.",
 )
+
+# Labels: connector, task, and one of these keys of its config with underscores.
+TASK_CLASSES = (
+    _TASK.rstrip("_"),
+    "A task's class and the classes of its converters: each a label of a sample that is 1.",
+)
+CLASS_KEYS = {
+    "task_class": "task.class",
+    "key_converter_class": "key.converter",
+    "value_converter_class": "value.converter",
+    "header_converter_class": "header.converter",
+}
+
+# Labels: connector, task, the alias and its class.
+STEPS = {
+    "transform": (
+        "kafka_connect_connector_transform_metrics",
+        "A transform's class, a label of a sample that is 1.",
+    ),
+    "predicate": (
+        "kafka_connect_connector_predicate_metrics",
+        "A predicate's class, a label of a sample that is 1.",
+    ),
+}
+
+REBALANCE = "kafka_connect_connect_worker_rebalance_metrics"
+COORDINATOR = "kafka_connect_connect_coordinator_metrics_"
 
 # Labels: connector, task, status.
 TASK_STATUS = (_TASK + "status", "A task's status: a label of a sample that is 1.")

@@ -42,17 +42,19 @@ from connect.cluster.herder import (
     UnavailableError,
 )
 from connect.cluster.kafka_log import LogTopic
-from connect.cluster.loggers import LEVELS, Loggers
+from connect.cluster.loggers import Loggers
 from connect.cluster.membership import Joined, Membership
-from connect.cluster.offset_log import OffsetLog
-from connect.cluster.protocol import Assignment, MemberState
+from connect.cluster.offset_stores import OffsetStores
+from connect.cluster.protocol import COMPATIBLE, SESSIONED, Assignment, MemberState
 from connect.cluster.restarts import plan_restart
+from connect.cluster.rounds import Rounds
 from connect.cluster.signing import Signed, is_signed_by, new_session_key, sign
 from connect.cluster.status_log import StatusLog, Subject
 from connect.cluster.workload import Workload
 from connect.config.worker import WorkerConfig
 from connect.errors import ConnectError, NotFoundError
 from connect.plugins import Plugins
+from connect.runtime.levels import LEVELS
 from connect.runtime.spec import Kind, Request
 
 log = logging.getLogger(__name__)
@@ -87,7 +89,7 @@ class ClusterMember:
             on_change=self._config_changed,
             on_event=self._config_event,
         )
-        self.offsets = OffsetLog(_log_topic(config, "offset"), config.raw)
+        self.offsets = OffsetStores(_log_topic(config, "offset"), config.raw, self.plugins)
         self.statuses = StatusLog(_log_topic(config, "status"), config.raw)
         self.workload = Workload(
             config,
@@ -107,6 +109,7 @@ class ClusterMember:
         self._changed = asyncio.Event()
         self._settling = asyncio.Lock()
         self._fencing = asyncio.Lock()
+        self.rounds = Rounds()
         self._divided = NO_WORK  # the work as it was when this worker last joined
         self.is_leader = False
         self._leader_url: str | None = None
@@ -195,9 +198,9 @@ class ClusterMember:
     def _take_event(self, event: Event) -> None:
         if isinstance(event, RestartRequest):
             self._later(self._carry_out(event))
-        elif event.level.upper() in LEVELS:
-            self.loggers.set(event.logger, event.level)
-            self.worker.set_log_level(event.logger, event.level)
+        elif (level := event.level.upper()) in LEVELS:
+            self.loggers.set(event.logger, level)
+            self.worker.set_log_level(event.logger, level)
 
     async def _follow_configs(self) -> None:
         while True:
@@ -216,6 +219,7 @@ class ClusterMember:
             config = self.configs.snapshot()
             waiting = await self.workload.stop_changed(config)
             await self.workload.run(config)
+            await self.close_unused_offsets()
             if waiting or config.work != self._divided:
                 self._rejoin()
 
@@ -244,6 +248,7 @@ class ClusterMember:
             self._membership.request_rejoin()
 
     async def prepare_join(self) -> MemberState:
+        self.rounds.begin()
         try:
             await self.blocking(self.configs.read_to_end, self._sync_seconds)
         except ConnectError as error:
@@ -286,6 +291,11 @@ class ClusterMember:
         async with self._settling:
             await self.workload.take(assignment.assigned, assignment.revoked)
         self._assignment = assignment
+        self.rounds.end(
+            outcome.generation,
+            assignment.leader_url,
+            SESSIONED if outcome.sessioned else COMPATIBLE,
+        )
         if assignment.revoked:
             self._rejoin()
         self._meet_again_after(assignment.delay_ms / 1000)
@@ -550,9 +560,16 @@ class ClusterMember:
             return await self.blocking(self.offsets.write, *request.args)
         if request.method == "offset_records":
             return await self.blocking(self.offsets.records_of, *request.args)
+        if request.method == "copy_offsets":
+            return await self.blocking(self.offsets.copy, *request.args)
         if request.method == "may_start":
             return self.workload.check_may_start(*request.args)
         raise ConnectError(f"A task asked for '{request.method}', which no worker answers")
+
+    async def close_unused_offsets(self) -> None:
+        """Close the offset topics of connectors that have no task here."""
+        here = {task.connector for task in self.workload.owned.tasks}
+        await self.blocking(self.offsets.keep, here)
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

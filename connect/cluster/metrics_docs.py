@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from connect.cluster.herder import ConnectorStatus, ConnectorType, State, Status
 from connect.cluster.measured import PER_TASK
 from connect.cluster.metrics import render_metrics
+from connect.cluster.rounds import Rounds
 
 _TEXT = """\
 # Metrics
@@ -44,8 +45,8 @@ changes.
 ## Not there
 
 What has no meaning here is left out: `offset-commit-skip-*` (commits are never late: the next one
-begins after the last), the network and coordinator metrics of Java's clients, and
-`transaction-size-min`. `app-info` is what `GET /` says.
+begins after the last), the network metrics of Java's clients, and the versions of single converters
+and transforms. `app-info` is what `GET /` says. A standalone worker has no rebalances.
 
 ## Worth an alert
 
@@ -54,6 +55,7 @@ begins after the last), the network and coordinator metrics of Java's clients, a
 | `kafka_connect_connect_worker_metrics_connector_failed_task_count > 0` | a task has failed; its status says why |
 | `kafka_connect_sink_task_metrics_sink_record_lag_max` grows | a sink does not keep up |
 | `rate(kafka_connect_task_error_metrics_deadletterqueue_produce_requests[5m]) > 0` | records become dead letters |
+| `kafka_connect_connect_worker_rebalance_metrics_rebalancing == 1` for minutes | a worker can't get its share of the work |
 | `kafka_connect_connector_task_metrics_offset_commit_failure_percentage > 0` | offsets can't be committed: after a crash more would come again |
 | `penstock_task_memory_bytes` near `task.memory.max` | a task is about to be ended |
 """  # noqa: E501 - rows of a table
@@ -64,7 +66,10 @@ def metrics_page() -> str:
     keys = [m.key for m in PER_TASK] + ["stage_seconds:value_converter", "sink_commits"]
     task = Status(State.RUNNING, "worker", version="1")
     sample = ConnectorStatus("c", task, {0: task}, ConnectorType.SINK)
-    text = render_metrics([sample], {("c", 0): dict.fromkeys(keys, 1.0)})
+    config = {"connector.class": "X", "transforms": "t", "predicates": "p", "key.converter": "X",
+              "value.converter": "X", "header.converter": "X", "task.class": "X"}  # fmt: skip
+    reports = {("c", 0): dict.fromkeys(keys, 1.0)}
+    text = render_metrics([sample], reports, configs={"c": config}, rounds=Rounds())
     rows = []
     for family in text_string_to_metric_families(text):
         labels = sorted({label for s in family.samples for label in s.labels})

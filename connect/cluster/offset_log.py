@@ -7,15 +7,19 @@ A key is the JSON array of the connector's name and its partition map, a value t
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from connect.cluster.kafka_log import WRITE_SECONDS, KafkaLog, LogTopic, Record
+from connect.cluster.kafka_log import START_SECONDS, WRITE_SECONDS, KafkaLog, LogTopic, Record
 from connect.errors import DataError
+
+log = logging.getLogger(__name__)
 
 Partition = Mapping[str, Any]
 Offset = Mapping[str, Any]
@@ -51,11 +55,11 @@ class OffsetState:
         if offset is not None and not isinstance(offset, dict):
             raise DataError(f"The offset is {type(offset).__name__} where an object must be")
         known = self._entries.setdefault(connector, {})
-        known[_canonical(partition)] = _Entry(record.key, partition, offset)
+        known[canonical(partition)] = _Entry(record.key, partition, offset)
 
     def read(self, connector: str, partitions: Iterable[Partition]) -> list[dict[str, Any] | None]:
         known = self._entries.get(connector, {})
-        found = [known.get(_canonical(p)) for p in partitions]
+        found = [known.get(canonical(p)) for p in partitions]
         return [None if entry is None else entry.offset for entry in found]
 
     def all(self, connector: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -66,12 +70,13 @@ class OffsetState:
         self, connector: str, partition: Partition, offset: Offset | None
     ) -> tuple[bytes, bytes | None]:
         """The key and value that store an offset, or forget it when it is None."""
-        entry = self._entries.get(connector, {}).get(_canonical(partition))
+        entry = self._entries.get(connector, {}).get(canonical(partition))
         key = entry.key if entry is not None else _dumps([connector, dict(partition)])
         return key, None if offset is None else _dumps(dict(offset))
 
 
-def _canonical(partition: Partition) -> bytes:
+def canonical(partition: Partition) -> bytes:
+    """The same for all maps that are the same partition."""
     try:
         return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)
     except TypeError:
@@ -86,16 +91,21 @@ def _dumps(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def _tell_failure(written: Future[None]) -> None:
+    if error := written.exception():
+        log.warning("A copy of source offsets was not kept: %s", error)
+
+
 class OffsetLog:
-    """The offset topic. Methods block and may be called from any thread."""
+    """An offset topic. Methods block and may be called from any thread."""
 
     def __init__(self, topic: LogTopic, worker: Mapping[str, str]) -> None:
         self._state = OffsetState()
         self._lock = threading.Lock()
         self._log = KafkaLog(topic, worker, self._apply)
 
-    def start(self) -> None:
-        self._log.start()
+    def start(self, seconds: float = START_SECONDS) -> None:
+        self._log.start(seconds)
 
     def stop(self) -> None:
         self._log.stop()
@@ -129,6 +139,11 @@ class OffsetLog:
         seconds: float = WRITE_SECONDS,
     ) -> None:
         """Store offsets; they are safe when this returns. None forgets one."""
-        with self._lock:
-            records = [self._state.record_of(connector, p, o) for p, o in offsets]
-        self._log.write(records, seconds)
+        self._log.write(self.records_of(connector, offsets), seconds)
+
+    def write_soon(
+        self, connector: str, offsets: Iterable[tuple[Partition, Offset | None]]
+    ) -> None:
+        """Begin to store offsets. What becomes of it is only logged."""
+        for key, value in self.records_of(connector, offsets):
+            self._log.write_soon(key, value).add_done_callback(_tell_failure)

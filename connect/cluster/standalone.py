@@ -26,8 +26,8 @@ from connect.cluster.herder import (
     TargetState,
     TaskId,
 )
-from connect.cluster.loggers import Loggers
-from connect.cluster.metrics import render_metrics
+from connect.cluster.loggers import Loggers, check_level
+from connect.cluster.metrics import render_metrics, running_config
 from connect.cluster.restarts import plan_restart
 from connect.config.masking import mask
 from connect.config.worker import WorkerConfig
@@ -382,9 +382,11 @@ class StandaloneHerder(Herder):
 
     async def answer(self, request: Request) -> Any:
         if request.method == "read_offsets":
-            return self._offsets.read(*request.args)
+            name, _, partitions = request.args
+            return self._offsets.read(name, partitions)
         if request.method == "write_offsets":
-            return await asyncio.to_thread(self._offsets.write, *request.args)
+            name, _, offsets = request.args
+            return await asyncio.to_thread(self._offsets.write, name, offsets)
         raise ConnectError(f"A task asked for '{request.method}', which no worker answers")
 
     def _set_task(self, name: str, task: int, status: Status) -> None:
@@ -472,6 +474,7 @@ class StandaloneHerder(Herder):
         return self._loggers.one(name)
 
     async def set_log_level(self, name: str, level: str, *, scope: str) -> list[str] | None:
+        check_level(name, level, self._connectors)
         changed = self._loggers.set(name, level)
         self._worker.set_log_level(name, level)
         return None if scope == "cluster" else changed
@@ -481,6 +484,10 @@ class StandaloneHerder(Herder):
             [self._status(c) for c in self._connectors.values()],
             self._worker.metrics,
             self._worker.starts,
+            configs={
+                c.name: running_config(self._config, c.config, c.task_configs)
+                for c in self._connectors.values()
+            },
         )
 
     # -- small things -----------------------------------------------------------------------

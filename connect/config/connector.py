@@ -11,10 +11,10 @@ from connect.config.validators import (
     at_least,
     java_regex,
     list_of_values,
-    non_empty,
     one_of,
     one_of_ignoring_case,
     printable,
+    topic_name,
     unique_aliases,
 )
 from connect.errors import ConfigError
@@ -223,8 +223,10 @@ def _source() -> ConfigDef:
         )
         .define(
             "offsets.storage.topic", default=None,
-            doc="A topic of its own for this connector's source offsets. Not set: the cluster's.",
-            importance=Importance.LOW, validator=non_empty, group=OFFSETS_TOPIC, order=1,
+            doc="A topic of its own for this connector's source offsets, created if missing; the "
+            "cluster's keeps a copy. Not set: the cluster's. A standalone worker keeps them in its "
+            "file and ignores this.",
+            importance=Importance.LOW, validator=topic_name, group=OFFSETS_TOPIC, order=1,
             width=Width.LONG, display_name="Offsets topic",
         )
     )  # fmt: skip

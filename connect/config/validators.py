@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -54,6 +55,17 @@ def one_of_ignoring_case(*allowed: str) -> Validator:
 def non_empty(name: str, value: Any) -> None:
     if value is not None and value == "":
         raise ConfigError(name, value, "String must be non-empty")
+
+
+def topic_name(name: str, value: Any) -> None:
+    """What Kafka takes for the name of a topic, or nothing."""
+    non_empty(name, value)
+    if value is not None and (
+        not re.fullmatch(r"[\w.-]{1,249}", value, re.ASCII) or value in {".", ".."}
+    ):
+        raise ConfigError(
+            name, value, "A topic's name is 1 to 249 letters, digits, dots, dashes or underscores"
+        )
 
 
 def list_of_values(

@@ -11,11 +11,13 @@ from connect.errors import ConnectError
 from connect.plugin import Connector
 from connect.plugins.registry import load_plugin
 from connect.runtime.host import find_connector, isolate, resolve
+from connect.runtime.levels import connector_levels
 from connect.runtime.log import set_process_context, set_up_logging
 from connect.runtime.spec import (
     ConnectorSpec,
     Failed,
     Reconfigure,
+    SetLogLevel,
     Started,
     Stop,
     TaskConfigs,
@@ -33,8 +35,8 @@ def run_connector(line: Connection, spec: ConnectorSpec) -> None:
     stop. Any other has said all when it has named its tasks, and its process ends.
     """
     isolate()
-    set_up_logging(spec.worker_config)
-    set_process_context(f"[{spec.connector}|worker] ")
+    set_up_logging(spec.worker_config, spec.log_levels)
+    set_process_context(f"[{spec.connector}|worker] ", spec.connector)
     try:
         _run(line, spec)
     except BaseException as error:
@@ -73,6 +75,8 @@ def _run(line: Connection, spec: ConnectorSpec) -> None:
                 match line.recv():
                     case Stop():
                         return
+                    case SetLogLevel() as wanted:
+                        connector_levels.apply([(wanted.logger, wanted.level)])
                     case WantTaskConfigs():
                         line.send(TaskConfigs(_task_configs(connector, spec, config), last=False))
             while not events.empty():

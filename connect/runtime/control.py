@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from connect.errors import WorkerStateError
+from connect.runtime.levels import connector_levels
 from connect.runtime.spec import Pause, Reply, Request, Resume, SetLogLevel, Stop
 
 log = logging.getLogger(__name__)
@@ -108,7 +109,6 @@ class Control:
                 with self._changed:
                     self._replies[message.id] = message
             case SetLogLevel():
-                name = None if message.logger == "root" else message.logger
-                logging.getLogger(name).setLevel(message.level)
+                connector_levels.apply([(message.logger, message.level)])
         with self._changed:
             self._changed.notify_all()

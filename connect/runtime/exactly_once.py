@@ -8,6 +8,7 @@ replaced can't write any more: its transactional id belongs to the new one.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from confluent_kafka import KafkaException
 
 from connect.errors import ConnectError
+from connect.pipeline import Outgoing
 from connect.plugin import Partition
 from connect.records import SourceRecord
 from connect.runtime import clients
@@ -26,10 +28,9 @@ INIT_SECONDS = 60.0
 COMMIT_SECONDS = 120.0
 ABANDON_SECONDS = 10.0
 
+SourceOffsets = list[tuple[Partition, dict[str, Any] | None]]
 # Encodes offsets as records of the offsets topic; only the worker knows the keys in use.
-EncodeOffsets = Callable[
-    [list[tuple[Partition, dict[str, Any] | None]]], list[tuple[bytes, bytes | None]]
-]
+EncodeOffsets = Callable[[SourceOffsets], list[tuple[bytes, bytes | None]]]
 
 
 class TransactionRequests:
@@ -63,7 +64,7 @@ class ExactlyOnceLoop(SourceLoop):
     """A SourceLoop whose producer is transactional.
 
     `requests` is given for transaction.boundary=connector, `interval` for interval; with neither
-    every batch that `poll` returns is a transaction.
+    every batch that `poll` returns is a transaction. `copy_offsets` hears of committed offsets.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class ExactlyOnceLoop(SourceLoop):
         *,
         offsets_topic: str,
         encode_offsets: EncodeOffsets,
+        copy_offsets: Callable[[SourceOffsets], None] | None,
         requests: TransactionRequests | None,
         interval: float | None,
         **common: Any,
@@ -78,6 +80,7 @@ class ExactlyOnceLoop(SourceLoop):
         super().__init__(**common)
         self._offsets_topic = offsets_topic
         self._encode_offsets = encode_offsets
+        self._copy_offsets = copy_offsets
         self._requests = requests
         self._interval = interval
         self._open = False
@@ -85,6 +88,7 @@ class ExactlyOnceLoop(SourceLoop):
         self._unconfirmed: list[SourceRecord] = []
         self.counts |= {
             "transactions": 0, "aborted": 0, "transaction_records": 0, "transaction_max": 0,
+            "transaction_min": math.inf,
         }  # fmt: skip
 
     def take_over(self) -> None:
@@ -136,6 +140,14 @@ class ExactlyOnceLoop(SourceLoop):
         super()._send(records)
         self._unconfirmed += records
 
+    def _produce(self, batch: Outgoing) -> None:
+        if batch.topic == self._offsets_topic:
+            raise ConnectError(
+                f"The connector writes records to topic '{batch.topic}', where its own source "
+                "offsets are kept: let it write to another topic, or set offsets.storage.topic."
+            )
+        super()._produce(batch)
+
     def _see_to_undelivered(self) -> None:
         """A record that Kafka refuses fails the task: a transaction is whole or not at all."""
         if self._undelivered:
@@ -154,7 +166,7 @@ class ExactlyOnceLoop(SourceLoop):
             return
         started = time.perf_counter()
         self._tolerance.settle()
-        self._write_offsets()
+        offsets = self._write_offsets()
         try:
             self._producer.commit_transaction(COMMIT_SECONDS)
         except KafkaException as error:
@@ -167,12 +179,16 @@ class ExactlyOnceLoop(SourceLoop):
         self.counts["commits"] += 1
         self.counts["transactions"] += 1
         size = len(self._unconfirmed)
+        log.debug("Committed a transaction of %d records, offsets: %s", size, offsets)
         self.counts["transaction_records"] += size
         self.counts["transaction_max"] = max(size, self.counts["transaction_max"])
+        self.counts["transaction_min"] = min(size, self.counts["transaction_min"])
         took = time.perf_counter() - started
         self.counts["commit_seconds"] += took
         self.counts["commit_seconds_max"] = max(took, self.counts["commit_seconds_max"])
         self._unconfirmed = []
+        if offsets and self._copy_offsets is not None:
+            self._copy_offsets(offsets)
         self._task.commit()
 
     def _abort_transaction(self) -> None:
@@ -191,12 +207,13 @@ class ExactlyOnceLoop(SourceLoop):
         clients.abort_transaction(self._producer, seconds)
         self._undelivered.clear()
 
-    def _write_offsets(self) -> None:
-        if not self._offsets:
-            return
-        for key, value in self._encode_offsets(list(self._offsets.values())):
-            self._producer.produce(self._offsets_topic, value=value, key=key)
-        self._offsets = {}
+    def _write_offsets(self) -> SourceOffsets:
+        offsets = list(self._offsets.values())
+        if offsets:
+            for key, value in self._encode_offsets(offsets):
+                self._producer.produce(self._offsets_topic, value=value, key=key)
+            self._offsets = {}
+        return offsets
 
     # -- the moments at which a plain loop stores offsets -----------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import logging
+import math
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 from connect.config.connector import framework_settings
@@ -25,16 +27,18 @@ from connect.plugins import PluginInfo, Plugins
 from connect.plugins.registry import load_plugin
 from connect.runtime import clients
 from connect.runtime.control import Control
-from connect.runtime.exactly_once import ExactlyOnceLoop, TransactionRequests
+from connect.runtime.exactly_once import ExactlyOnceLoop, SourceOffsets, TransactionRequests
 from connect.runtime.external import ExternalContext, supervise
 from connect.runtime.limits import Limits, resident_bytes
 from connect.runtime.log import set_process_context, set_up_logging
 from connect.runtime.measures import Window, sink_gauges
+from connect.runtime.offset_topics import own_offsets_topic
 from connect.runtime.sink import SinkContext, SinkLoop
 from connect.runtime.source import SourceContext, SourceLoop
 from connect.runtime.spec import (
     Failed,
     Kind,
+    Left,
     Member,
     Metrics,
     Paused,
@@ -51,6 +55,8 @@ from dlq.reporter import DeadLetters, ensure_topic
 log = logging.getLogger(__name__)
 
 METRICS_SECONDS = 1.0
+# Just less than librdkafka waits for an answer when it leaves a group.
+LEAVE_SECONDS = 4.5
 _PR_SET_PDEATHSIG = 1
 
 
@@ -70,8 +76,8 @@ def isolate() -> None:
 def run_task(line: Connection, spec: TaskSpec) -> None:
     """Run one task until it is told to stop. The process's main function."""
     isolate()
-    set_up_logging(spec.worker_config)
-    set_process_context(f"[{spec.connector}|task-{spec.task}] ")
+    set_up_logging(spec.worker_config, spec.log_levels)
+    set_process_context(f"[{spec.connector}|task-{spec.task}] ", spec.connector)
     control = Control(line, paused=spec.paused)
     tune_garbage_collection()
     run_host(spec, control, limited=True)
@@ -204,7 +210,15 @@ class Host:
             _quietly(task.stop)
             _quietly(pipeline.close)
             _quietly(tolerance.close)
-            _quietly(consumer.close)
+            _quietly(partial(self._leave, consumer))
+
+    def _leave(self, consumer: Consumer) -> None:
+        began = time.monotonic()
+        consumer.close()
+        # A group that is just meeting answers nothing else: librdkafka gives up, and the worker
+        # has to take the member out.
+        if time.monotonic() - began < LEAVE_SECONDS:
+            self._control.tell(Left())
 
     def _tolerance(self) -> Tolerance:
         return Tolerance(str(self._spec), self._settings, self._counts, self._dead_letters())
@@ -246,7 +260,7 @@ class Host:
     # -- source -----------------------------------------------------------------------------
 
     def _run_source(self, task: SourceTask, config: Any, version: str | None) -> None:
-        store = _WorkerOffsets(self._control, self._spec.connector)
+        store = _WorkerOffsets(self._control, self._spec)
         context = SourceContext(self._config, store)
         task.context = context
         tolerance = self._tolerance()
@@ -290,12 +304,15 @@ class Host:
         requests = TransactionRequests() if boundary == "connector" else None
         context.transaction = requests
         interval = self._settings["transaction.boundary.interval.ms"]
+        own = own_offsets_topic(self._worker, self._connector_config)
+        store: _WorkerOffsets = common["store"]
         loop = ExactlyOnceLoop(
             make_producer=partial(
                 clients.exactly_once_producer, *where, transactional_id=transactions.id
             ),
-            offsets_topic=transactions.offsets_topic,
-            encode_offsets=partial(self._control.ask, "offset_records", self._spec.connector),
+            offsets_topic=transactions.offsets_topic if own is None else own.name,
+            encode_offsets=store.records_of,
+            copy_offsets=None if own is None else store.copy,
             requests=requests,
             interval=None
             if boundary != "interval"
@@ -371,18 +388,30 @@ class Host:
 class _WorkerOffsets:
     """Source offsets that the worker keeps for its tasks."""
 
-    def __init__(self, control: Control, connector: str) -> None:
-        self._control = control
-        self._connector = connector
+    def __init__(self, control: Control, spec: TaskSpec) -> None:
+        self._ask = control.ask
+        self._connector = spec.connector
+        # It says in which topic they are. As this task runs by it: there may be a newer one.
+        self._config = dict(spec.connector_config)
 
     def read(self, partitions: list[Partition]) -> list[dict[str, Any] | None]:
-        found: list[dict[str, Any] | None] = self._control.ask(
-            "read_offsets", self._connector, [dict(p) for p in partitions]
+        found: list[dict[str, Any] | None] = self._ask(
+            "read_offsets", self._connector, self._config, [dict(p) for p in partitions]
         )
         return found
 
-    def write(self, offsets: list[tuple[Partition, dict[str, Any] | None]]) -> None:
-        self._control.ask("write_offsets", self._connector, offsets)
+    def write(self, offsets: SourceOffsets) -> None:
+        self._ask("write_offsets", self._connector, self._config, offsets)
+
+    def records_of(self, offsets: SourceOffsets) -> list[tuple[bytes, bytes | None]]:
+        """The records that store offsets."""
+        records: list[tuple[bytes, bytes | None]] = self._ask(
+            "offset_records", self._connector, self._config, offsets
+        )
+        return records
+
+    def copy(self, offsets: SourceOffsets) -> None:
+        self._ask("copy_offsets", self._connector, offsets)
 
 
 def _sink_metrics(loop: SinkLoop, pipeline: SinkPipeline) -> dict[str, float]:
@@ -402,9 +431,10 @@ def _source_metrics(loop: SourceLoop, pipeline: SourcePipeline) -> dict[str, flo
 
 
 def _taken(counts: dict[str, Any]) -> dict[str, float]:
-    """What was counted; the maxima begin anew."""
+    """What was counted; maxima and minima begin anew."""
     values = dict(counts)
     counts.update({key: 0 for key in values if key.endswith("_max")})
+    counts.update({key: math.inf for key in values if key.endswith("_min")})
     return values
 
 

@@ -4,35 +4,47 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
+from typing import NamedTuple
 
 import orjson
 
+from connect.runtime.levels import connector_levels
 from connect.traces import format_trace
 
-_context: ContextVar[str] = ContextVar("context", default="")
+
+class _Context(NamedTuple):
+    text: str = ""
+    connector: str = ""
 
 
-def set_context(context: str) -> None:
-    """What stands in front of every line of this thread: `[orders|task-0] `."""
-    _context.set(context)
+_context: ContextVar[_Context | None] = ContextVar("context", default=None)
+_process_context = _Context()
 
 
-def set_process_context(context: str) -> None:
+def set_context(context: str, connector: str = "") -> None:
+    """What stands in front of every line of this thread: `[orders|task-0] `, and whose it is."""
+    _context.set(_Context(context, connector))
+
+
+def set_process_context(context: str, connector: str = "") -> None:
     """The same for every thread that has none of its own, such as those that plugins start."""
-    _Format.process_context = context
+    global _process_context  # noqa: PLW0603 - there is one for a process
+    _process_context = _Context(context, connector)
+
+
+def _here() -> _Context:
+    return _context.get() or _process_context
 
 
 class _Format(logging.Formatter):
-    process_context = ""
-
     def __init__(self, *, as_json: bool) -> None:
         super().__init__()
         self._as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        context = _context.get() or self.process_context
+        context = _here().text
         message = record.getMessage()
         error = record.exc_info[1] if record.exc_info else None
         trace = format_trace(error).rstrip() if error is not None else None
@@ -52,8 +64,11 @@ class _Format(logging.Formatter):
         return f"{text}\n{trace}" if trace else text
 
 
-def set_up_logging(worker: Mapping[str, str]) -> None:
-    """Log to standard error as `log.format` (text, json) and `log.level` say."""
+def set_up_logging(worker: Mapping[str, str], levels: Iterable[tuple[str, str]] = ()) -> None:
+    """Log to standard error as `log.format` (text, json) and `log.level` say.
+
+    `levels` are those that were set since the worker started.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Format(as_json=worker.get("log.format", "text").lower() == "json"))
     root = logging.getLogger()
@@ -61,3 +76,5 @@ def set_up_logging(worker: Mapping[str, str]) -> None:
     root.setLevel(worker.get("log.level", "INFO").upper())
     # The registry's and REST clients' line a request is noise beside ours.
     logging.getLogger("httpx").setLevel(logging.WARNING)
+    connector_levels.apply(levels)
+    handler.addFilter(lambda record: connector_levels.lets_through(record, _here().connector))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -49,7 +50,8 @@ class Window:
     ) -> dict[str, float]:
         """Take a sample, and give what follows from it and those before.
 
-        Values ending in `_max` are the greatest since the last sample; the window's are given.
+        Values ending in `_max` are the greatest since the last sample, those in `_min` the least;
+        the window's are given.
         """
         now = time.monotonic() if now is None else now
         if paused:
@@ -61,6 +63,7 @@ class Window:
             **self._rates(),
             **self._averages(),
             **self._maxima(values),
+            **self._minima(values),
             **self._commit_percentages(values),
             **self._ratios(now),
         }
@@ -101,6 +104,14 @@ class Window:
             if key in values:
                 found[f"{key}_max"] = max(s.get(key, 0.0) for _, s in self._samples)
         return found
+
+    def _minima(self, values: Mapping[str, float]) -> dict[str, float]:
+        found = {
+            key: min(sample.get(key, math.inf) for _, sample in self._samples)
+            for key in values
+            if key.endswith("_min")
+        }
+        return {key: 0.0 if least == math.inf else least for key, least in found.items()}
 
     def _commit_percentages(self, values: Mapping[str, float]) -> dict[str, float]:
         found = {}

@@ -105,6 +105,7 @@ class SinkLoop:
         self._on_state = on_state
         self._on_topics = on_topics
         self._on_member = on_member
+        self._member: str | None = None
         self._positions: dict[TopicPartition, int] = {}  # taken by the task
         self._committed: dict[TopicPartition, int] = {}
         self._begin: dict[TopicPartition, int] = {}  # where to read again from if flush fails
@@ -160,10 +161,22 @@ class SinkLoop:
             self._task.close(sorted(self._context.assignment))
             self._context.assignment.clear()
 
+    def _tell_member(self) -> None:
+        """Say who this is in the group, so that the worker can take it out if it has to be killed.
+
+        It is a member as soon as it begins to join, which may take long when others are slow.
+        """
+        member = self._consumer.memberid()
+        if member and member != self._member:
+            self._member = member
+            self._on_member(member)
+
     def _turn(self) -> None:
         self._show_pause()
         self._apply_pauses()
         messages = self._consume()
+        if not self._context.assignment:
+            self._tell_member()
         if self._pending:
             if time.monotonic() >= self._retry_at:
                 self._put(self._pending, again=True)
@@ -241,6 +254,7 @@ class SinkLoop:
             self.counts["batch_max"] = max(len(records), self.counts["batch_max"])
             self.counts["put_seconds"] += took
             self.counts["put_seconds_max"] = max(took, self.counts["put_seconds_max"])
+            log.debug("put() took %d records in %.1f ms", len(records), took * 1000)
         self._pending = []
         self._retry_delay = RETRY_SECONDS
         if again:
@@ -358,6 +372,7 @@ class SinkLoop:
             self.counts["commit_failures"] += 1
             log.warning("Offsets could not be committed, will try again: %s", error.args[0].str())
             return False
+        log.debug("Committed offsets: %s", safe)
         self._committed.update(safe)
         self._begin.update(safe)
         self.counts["commits"] += 1
@@ -379,7 +394,7 @@ class SinkLoop:
 
     def _assigned(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         new = [TopicPartition(p.topic, p.partition) for p in partitions]
-        self._on_member(consumer.memberid() or "")
+        self._tell_member()
         self._context.assignment.update(new)
         log.info("Assigned %s", ", ".join(f"{p.topic}-{p.partition}" for p in new) or "nothing new")
         if new:

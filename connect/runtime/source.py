@@ -160,6 +160,7 @@ class SourceLoop:
         self.counts["batch_max"] = max(len(records), self.counts["batch_max"])
         self.counts["poll_seconds"] += took
         self.counts["poll_seconds_max"] = max(took, self.counts["poll_seconds_max"])
+        log.debug("poll() gave %d records in %.1f ms", len(records), took * 1000)
         return records
 
     # -- producing --------------------------------------------------------------------------
@@ -332,6 +333,7 @@ class SourceLoop:
         self._tolerance.settle()
         if self._offsets:
             self._store.write(list(self._offsets.values()))
+            log.debug("Stored offsets: %s", list(self._offsets.values()))
             self._offsets = {}
             self.counts["commits"] += 1
             took = time.perf_counter() - started

@@ -40,6 +40,7 @@ class TaskSpec:
     plugins: Plugins = field(repr=False)
     paused: bool = False
     transactions: Transactions | None = None
+    log_levels: tuple[tuple[str, str], ...] = ()  # set at run time
 
     def __str__(self) -> str:
         return f"{self.connector}-{self.task}"
@@ -54,6 +55,7 @@ class ConnectorSpec:
     config: Mapping[str, str] = field(repr=False)
     worker_config: Mapping[str, str] = field(repr=False)
     plugins: Plugins = field(repr=False)
+    log_levels: tuple[tuple[str, str], ...] = ()  # set at run time
 
     def __str__(self) -> str:
         return self.connector
@@ -153,10 +155,15 @@ class TopicsUsed:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """The consumer of a sink task has joined its group under this id."""
+    """The consumer of a sink task joins its group under this id."""
 
     group: str
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """It has left its group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Any
 from connect.runtime.child import Child
 from connect.runtime.control import Control
 from connect.runtime.host import isolate, run_host, tune_garbage_collection
+from connect.runtime.levels import connector_levels
 from connect.runtime.line import Line
 from connect.runtime.log import set_context, set_process_context, set_up_logging
 from connect.runtime.spec import Failed, Member, Request, Stop, TaskSpec, ThreadHostSpec
@@ -44,7 +45,8 @@ def run_thread_host(line: Connection, spec: ThreadHostSpec) -> None:
 
 
 def _run(line: Connection, spec: TaskSpec) -> None:
-    set_context(f"[{spec.connector}|task-{spec.task}] ")
+    set_context(f"[{spec.connector}|task-{spec.task}] ", spec.connector)
+    connector_levels.apply(spec.log_levels)
     control = Control(line, paused=spec.paused, on_lost=lambda: None)
     try:
         run_host(spec, control, limited=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from connect.errors import ConnectError
@@ -14,10 +14,12 @@ from connect.runtime.connector_host import run_connector
 from connect.runtime.groups import leave_group
 from connect.runtime.host import run_task
 from connect.runtime.isolated import call_isolated
+from connect.runtime.levels import CONNECTOR, ROOT
 from connect.runtime.measures import Starts
 from connect.runtime.spec import (
     ConnectorSpec,
     Failed,
+    Left,
     Member,
     Metrics,
     Pause,
@@ -84,6 +86,7 @@ class Worker:
         self._threads = ThreadHost(self._context, ThreadHostSpec(config))
         self._tasks: dict[tuple[str, int], Child | ThreadTask] = {}
         self._background: set[asyncio.Task[None]] = set()
+        self._levels: dict[str, str] = {}  # log levels that were set at run time
         self.metrics: dict[tuple[str, int], Mapping[str, float]] = {}
         self.starts = Starts()
 
@@ -103,6 +106,7 @@ class Worker:
         """Start an instance; the listener hears how it went and which tasks there are."""
         await self.stop_connector(spec.connector)
         name = spec.connector
+        spec = replace(spec, log_levels=self._levels_for(name))
 
         def on_message(message: Any) -> None:
             match message:
@@ -149,10 +153,11 @@ class Worker:
 
     async def start_task(self, spec: TaskSpec) -> None:
         key = (spec.connector, spec.task)
+        spec = replace(spec, log_levels=self._levels_for(spec.connector))
 
         def on_message(message: Any) -> None:
-            if isinstance(message, Member):
-                child.member = message
+            if isinstance(message, Member | Left):
+                child.member = message if isinstance(message, Member) else None
             if self._tasks.get(key) is not child:
                 return  # a late word from a task that was replaced
             match message:
@@ -191,11 +196,11 @@ class Worker:
         await asyncio.gather(*(self._stop_task(child, seconds) for child in children))
 
     async def _stop_task(self, child: Child | ThreadTask, seconds: float) -> None:
-        if not await child.stop(seconds):
-            await self._leave_for(child)
+        await child.stop(seconds)
+        await self._leave_for(child)
 
     async def _leave_for(self, child: Child | ThreadTask) -> None:
-        """Take the consumer of a task that died out of its group.
+        """Take the consumer of a task that could not leave by itself out of its group.
 
         Otherwise its partitions would stand still until the group's session timeout.
         """
@@ -232,8 +237,21 @@ class Worker:
             child.tell(Resume())
 
     def set_log_level(self, logger: str, level: str) -> None:
-        for child in self._tasks.values():
-            child.tell(SetLogLevel(logger, level))
+        """Tell the children, and those that are started later."""
+        self._levels.pop(logger, None)
+        self._levels = {ROOT: level} if logger == ROOT else {**self._levels, logger: level}
+        connector = logger.removeprefix(CONNECTOR)
+        children = [i.child for i in self._instances.values()] + list(self._tasks.values())
+        for child in children:
+            if connector in (logger, child.spec.connector):
+                child.tell(SetLogLevel(logger, level))
+
+    def _levels_for(self, connector: str) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (name, level)
+            for name, level in self._levels.items()
+            if name == CONNECTOR + connector or not name.startswith(CONNECTOR)
+        )
 
     def pid_of(self, name: str, task: int) -> int | None:
         child = self._tasks.get((name, task))

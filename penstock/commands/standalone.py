@@ -28,10 +28,11 @@ def standalone(
     offset.storage.file.filename are needed, listeners says where the REST API is.
     Exits with 3 when a connector file can't be started.
     """
+    from penstock.errors import tell
     from penstock.worker import ConnectorFileError, run_standalone
 
     try:
         run_standalone(worker, connectors or [])
     except ConnectorFileError as error:
-        typer.echo(f"penstock: {error}", err=True)
+        tell(error)
         raise typer.Exit(3) from error

@@ -1,4 +1,4 @@
-"""Tasks and workers killed with SIGKILL at random moments: nothing is lost.
+"""Tasks and workers killed with SIGKILL at random moments: nothing is lost, or even repeated.
 
 CHAOS_KILLS says how often; `make chaos` runs it in full.
 """
@@ -7,14 +7,20 @@ import json
 import os
 import random
 import signal
+from contextlib import suppress
 from pathlib import Path
 
+from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from tests.support.cluster import cluster
 from tests.support.processes import descendants, is_task
 from tests.support.waiting import wait_for
 from tests.support.worker import read_lines, standalone
 
 PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
 KILLS = int(os.environ.get("CHAOS_KILLS", "6"))
+TASKS = 2
 RESTART = {"errors.restart.policy": "always", "errors.restart.backoff.ms": "50"}
 
 
@@ -35,9 +41,7 @@ def test_at_least_once_survives_kills(kafka, topic, tmp_path):
     }.items():
         files.append(tmp_path / f"{name}.json")
         files[-1].write_text(json.dumps({"name": f"{topic}-{name}", **config, **RESTART}))
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")  # noqa: T201 - shown when it fails
-    chance = random.Random(seed)
+    chance = seeded()
     left = KILLS
     while left:
         with standalone(
@@ -51,7 +55,7 @@ def test_at_least_once_survives_kills(kafka, topic, tmp_path):
                     lambda seen=seen: f"the sink to get {seen}; {worker.status(f'{topic}-sink')}",
                     90,
                 )
-                kill_a_task(worker.process.pid, chance)
+                kill_a_task([worker], chance)
                 left -= 1
             worker.process.send_signal(signal.SIGKILL)
             worker.process.wait()
@@ -65,11 +69,74 @@ def test_at_least_once_survives_kills(kafka, topic, tmp_path):
     assert numbers(out) == set(range(count))
 
 
-def kill_a_task(worker, chance):
+def test_exactly_once_survives_kills(kafka, topic, tmp_path, consume_all):
+    """Every number is committed exactly once though tasks and workers are killed, some replaced."""
+    name = f"killed-{topic}"
+    count = 100 * KILLS
+    chance = seeded()
+    with cluster(
+        kafka,
+        tmp_path,
+        n=2,
+        plugin__path=PLUGINS,
+        exactly__once__source__support="enabled",
+    ) as workers:
+        workers.any.create(
+            name,
+            {
+                "connector.class": "NumbersSource",
+                "topic": topic,
+                "count": str(count),
+                "batch": "5",
+                "pause.ms": "20",
+                "tasks.max": str(TASKS),
+                **RESTART,
+            },
+        )
+        for kill in range(KILLS):
+            # Anywhere in a transaction: what is seen is a moment old.
+            goal = TASKS * count * kill // (KILLS + 1) + chance.randrange(50)
+            wait_for(
+                lambda goal=goal: committed(kafka, topic) >= goal,
+                lambda goal=goal: f"{goal} to be committed; {workers.any.status(name)}",
+                90,
+            )
+            if kill % 5 == 4:
+                workers.kill(chance.choice(workers.workers))
+                workers.add()
+            else:
+                kill_a_task(workers.workers, chance)
+        found = consume_all(topic, TASKS * count, timeout=180)
+    values = [json.loads(message.value()) for message in found]
+    for task in range(TASKS):
+        assert [v["n"] for v in values if v["task"] == str(task)] == list(range(count))
+
+
+def seeded():
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")  # noqa: T201 - shown when it fails
+    return random.Random(seed)
+
+
+def committed(kafka, topic):
+    """How far readers of committed records can read: markers of transactions count, too."""
+    admin = AdminClient({"bootstrap.servers": kafka})
+    place = TopicPartition(topic, 0)
+    asked = admin.list_offsets(
+        {place: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_COMMITTED
+    )
+    return asked[place].result(30).offset
+
+
+def kill_a_task(workers, chance):
     """Kill one task process; others, such as the fork server, are left alone."""
-    tasks = [pid for pid in descendants(worker) if is_task(pid)]
-    if tasks:
-        os.kill(chance.choice(tasks), signal.SIGKILL)
+
+    def tasks():
+        return [p for worker in workers for p in descendants(worker.process.pid) if is_task(p)]
+
+    victim = chance.choice(wait_for(tasks, "a task to run", 60))
+    with suppress(ProcessLookupError):
+        os.kill(victim, signal.SIGKILL)
 
 
 def numbers(path):

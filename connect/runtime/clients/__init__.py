@@ -329,6 +329,17 @@ def admin_client(
     return _made(AdminClient, settings, librdkafka_settings(settings))
 
 
+def as_producer_connects(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, str]:
+    """The worker's settings, pointed at the cluster to which a connector's producer writes."""
+    producer = _settings(PRODUCER, worker, connector, {}).values
+    admin = settings_below(connector, "admin.override.")
+    return {
+        **worker,
+        **{key: value for key, value in producer.items() if _SHARED.fullmatch(key)},
+        **{f"admin.{key}": value for key, value in admin.items()},
+    }
+
+
 def worker_settings(worker: Mapping[str, str]) -> dict[str, Any]:
     """Settings for the clients that are the worker's own: those that read its internal topics."""
     shared = {k: v for k, v in worker.items() if _SHARED.fullmatch(k)}

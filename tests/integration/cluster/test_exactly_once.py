@@ -1,20 +1,15 @@
 """Exactly-once sources: under read_committed every record is there once, whatever happens."""
 
 import json
-import os
-import random
-import signal
 from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
 
 from tests.support.cluster import cluster
-from tests.support.processes import descendants, is_task
 from tests.support.waiting import wait_for
 
 PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
-KILLS = int(os.environ.get("CHAOS_KILLS", "4"))
 
 
 def numbers(messages):
@@ -81,36 +76,6 @@ def test_connector_ends_and_drops_its_own_transactions(workers, topic, consume_a
         ),
         "the offset to be stored",
     )
-    workers.any.rest.delete(f"/connectors/{name}")
-
-
-def test_nothing_is_lost_or_repeated_though_tasks_are_killed(workers, topic, consume_all):
-    """Task processes are killed at random moments; each number is committed exactly once."""
-    name = f"killed-{topic}"
-    count = 1500
-    workers.any.create(
-        name,
-        {
-            "connector.class": "NumbersSource",
-            "topic": topic,
-            "count": str(count),
-            "batch": "5",
-            "pause.ms": "5",
-            "errors.restart.policy": "always",
-            "errors.restart.backoff.ms": "50",
-        },
-    )
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")  # noqa: T201 - shown when it fails
-    chance = random.Random(seed)
-    for kill in range(KILLS):
-        goal = min(count - 1, (kill + 1) * count // (KILLS + 2) + chance.randrange(20))
-        consume_all(topic, goal, timeout=90)
-        tasks = [pid for pid in descendants(workers.any.process.pid) if is_task(pid)]
-        if tasks:
-            os.kill(chance.choice(tasks), signal.SIGKILL)
-    found = numbers(consume_all(topic, count, timeout=120))
-    assert found == list(range(count))
     workers.any.rest.delete(f"/connectors/{name}")
 
 

@@ -105,6 +105,41 @@ def test_connector_file_that_can_not_be_started(kafka, properties, tmp_path):
     assert "NoSuchThing" in told(run)
 
 
+def test_why_it_ends_is_told_before_it_shuts_down(kafka, topic, properties, tmp_path):
+    """A signal while tasks are still being stopped does not swallow the sentence."""
+    configs = {
+        # Its task takes as long to stop as it is given.
+        "stubborn": {"connector.class": "NumbersSource", "topic": topic, "fault": "stop:block",
+                     "pid.file": str(tmp_path / "pid")},
+        "bad": {"connector.class": "NoSuchThing"},
+    }  # fmt: skip
+    files = []
+    for name, config in configs.items():
+        files.append(tmp_path / f"{name}.json")
+        files[-1].write_text(json.dumps({"name": name, **config}))
+    path = properties(
+        bootstrap__servers=kafka,
+        plugin__path=ROOT / "tests" / "support" / "plugins",
+        task__shutdown__graceful__timeout__ms="60000",
+    )
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "penstock", "standalone", path, *files],
+            stderr=output,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    try:
+        wait_for(lambda: "penstock: Connector bad" in log.read_text(), log.read_text, 60)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) != 0
+    finally:
+        process.kill()
+        process.wait()
+    assert log.read_text().count("penstock: Connector bad") == 1
+
+
 def test_connector_file_that_is_no_json(properties, tmp_path):
     """The file and the place in it are named before anything starts."""
     connector = tmp_path / "torn.json"

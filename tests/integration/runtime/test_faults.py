@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 from tests.support import topics
@@ -243,6 +244,35 @@ def test_killed_task_is_failed_and_goes_on_after_a_restart(
         lambda: f"all numbers; {worker.status(name)}",
         90,
     )
+
+
+def test_sink_that_is_stopped_while_it_joins_leaves_its_group(
+    worker, connect, topic, kafka, tmp_path
+):
+    """A slow member keeps the group from meeting; the sink's is gone when it is deleted."""
+    admin = AdminClient({"bootstrap.servers": kafka})
+    group = f"connect-joining-{topic}"
+
+    def members():
+        found = admin.describe_consumer_groups([group])[group].result(30).members
+        return {member.client_id for member in found}
+
+    eager = {"partition.assignment.strategy": "range"}
+    slow = Consumer({"bootstrap.servers": kafka, "group.id": group, "client.id": "slow", **eager})
+    try:
+        # It gives its partition up when it polls, and only then joins again.
+        slow.subscribe([topic], on_revoke=lambda *_: None)
+        wait_for(lambda: slow.poll(0.1) is None and slow.assignment(), "the slow one to join")
+        config = {"connector.class": "CollectSink", "topics": topic, "file": tmp_path / "out.jsonl"}
+        connect(
+            f"joining-{topic}",
+            {**config, **{f"consumer.override.{key}": value for key, value in eager.items()}},
+        )
+        wait_for(lambda: len(members()) == 2, lambda: f"the sink to join: {members()}")
+        assert worker.rest.delete(f"/connectors/joining-{topic}").status_code == 204
+        assert members() == {"slow"}
+    finally:
+        slow.close()
 
 
 def test_full_disk_fails_a_file_sink(worker, connect, topic, produce):

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from connect.cluster.assignment import Work
 from connect.cluster.herder import ConnectorStatus, ConnectorType, State, Status
 from connect.cluster.measured import PER_TASK
-from connect.cluster.metrics import render_metrics
+from connect.cluster.metrics import render_metrics, running_config
 from connect.cluster.metrics_docs import metrics_page
+from connect.cluster.rounds import Rounds
 from connect.runtime.measures import Starts
 
 PAGE = Path(__file__).parents[4] / "docs" / "metrics.md"
@@ -44,6 +46,54 @@ def test_text_is_what_prometheus_reads():
     names = [f.name for f in families]
     assert len(names) == len(set(names))
     assert {m.name for m in PER_TASK} <= {s.name for f in families for s in f.samples}
+
+
+def test_classes_are_labels():
+    """Connector, task, converters, transforms and predicates are named by their classes."""
+    config = running_config(
+        {"key.converter": "K", "value.converter": "V"},
+        {
+            "connector.class": "C",
+            "value.converter": "Own",
+            "transforms": "mask, route",
+            "transforms.mask.type": "M",
+            "transforms.route.type": "R",
+            "predicates": "is",
+            "predicates.is.type": "P",
+        },
+        [{"task.class": "T"}],
+    )
+    found = samples(render_metrics([status("a", State.RUNNING)], {}, configs={"a": config}))
+    group = "kafka_connect_connector_"
+    one = [("connector", "a"), ("task", "0")]
+    assert found[group + "metrics", ("connector", "a"), ("connector_class", "C")] == 1
+    for label in (
+        ("task_class", "T"), ("key_converter_class", "K"), ("value_converter_class", "Own"),
+    ):  # fmt: skip
+        assert found[group + "task_metrics", *sorted([*one, label])] == 1
+    mask = [*one, ("transform", "mask"), ("transform_class", "M")]
+    assert found[group + "transform_metrics", *mask] == 1
+    predicate = [("connector", "a"), ("predicate", "is"), ("predicate_class", "P"), ("task", "0")]
+    assert found[group + "predicate_metrics", *predicate] == 1
+
+
+def test_rounds_of_a_cluster_are_counted_and_timed():
+    """Generation, leader, how often and how long; a round that is under way shows."""
+    rounds = Rounds(work=Work(frozenset(["a"]), frozenset()))
+    rounds.begin()
+    rounds.end(7, "http://w:8083/", "sessioned")
+    rounds.begin()
+    found = samples(render_metrics([], {}, rounds=rounds))
+    group = "kafka_connect_connect_worker_rebalance_metrics"
+    assert found[group, ("leader_name", "http://w:8083/")] == 1
+    assert found[group, ("connect_protocol", "sessioned")] == 1
+    assert found[group + "_epoch",] == 7
+    assert found[group + "_completed_rebalances_total",] == 1
+    assert found[group + "_rebalancing",] == 1
+    assert found[group + "_rebalance_max_time_ms",] >= found[group + "_rebalance_avg_time_ms",] >= 0
+    assert found[group + "_time_since_last_rebalance_ms",] >= 0
+    assert found["kafka_connect_connect_coordinator_metrics_assigned_connectors",] == 1
+    assert found["kafka_connect_connect_coordinator_metrics_assigned_tasks",] == 0
 
 
 def test_values_carry_connector_and_task():

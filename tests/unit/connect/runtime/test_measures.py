@@ -79,3 +79,13 @@ def test_source_has_no_sink_values():
     found = Window().derived({"source_polled": 1.0, "source_batches": 1.0}, paused=False)
     assert [key for key in found if key.startswith("sink")] == []
     assert "source_batch_avg" in found
+
+
+def test_least_of_the_window_is_shown_and_nothing_is_zero():
+    """The smallest transaction of the last half minute; 0 when there was none."""
+    window = Window(now=0.0)
+    none = float("inf")
+    assert window.derived({"size_min": none}, paused=False, now=1.0)["size_min"] == 0
+    assert window.derived({"size_min": 7}, paused=False, now=2.0)["size_min"] == 7
+    assert window.derived({"size_min": none}, paused=False, now=3.0)["size_min"] == 7
+    assert window.derived({"size_min": 3}, paused=False, now=4.0)["size_min"] == 3
