@@ -89,15 +89,32 @@ def stats(
     filters: Filters,
     state: StateOption = "open",
     follow: FollowOption = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Count on Spark, without the index of this machine.")
+    ] = False,
+    spark_master: Annotated[str, typer.Option(help="Where Spark runs, as spark.master.")] = (
+        "local[*]"
+    ),
     where: Where,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Group letters by cause, with their counts over time."""
     from penstock import dlq_show
 
-    desk = where.access().desk
+    access = where.access()
     topic, selection = filters.selection(letters, state)
-    _print(lambda: desk.stats(topic, selection), dlq_show.stats_page, output, follow=follow)
+    if not spark:
+        _print(
+            lambda: access.desk.stats(topic, selection), dlq_show.stats_page, output, follow=follow
+        )
+        return
+    if follow:
+        raise UserError("Give --spark or --follow, not both: following reads the index.")
+    with access.spark(spark_master) as session:
+        from spark_sink.letter_stats import stats as on_spark
+
+        groups = on_spark(session, access.desk, access.worker, topic, selection)
+    _print(lambda: groups, dlq_show.stats_page, output, follow=False)
 
 
 @app.command("show")
