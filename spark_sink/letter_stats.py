@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from connect.pipeline import PipelineSpec
@@ -19,7 +19,7 @@ from spark_sink.options import connector_options
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _LETTERS = (
     "part INT, offset BIGINT, time BIGINT, connector STRING, stage STRING, exception STRING, "
-    "source_topic STRING, fingerprint STRING, reason STRING, sample STRING"
+    "source_topic STRING, reason STRING, sample STRING, fingerprint STRING"
 )
 _MARKS = "part INT, offset BIGINT, state INT, place BIGINT"
 _GROUP = "connector, stage, exception, source_topic, fingerprint, reason"
@@ -33,7 +33,7 @@ def stats(
     facts = desk.reader.topic(topic)
     letters = _read(spark, worker, topic).mapInArrow(_identified, _LETTERS)
     marks = _marks(spark, desk, worker, facts)
-    where, values = selection.where(letters="l", groups="l")
+    where, parameters = _named(*selection.where(letters="l", groups="l"))
     rows = spark.sql(
         f"""
         WITH last AS (
@@ -51,11 +51,18 @@ def stats(
         FROM minutes GROUP BY {_GROUP}
         ORDER BY total DESC, fingerprint LIMIT {selection.limit or MOST_GROUPS}
         """,  # noqa: S608 - put together from constant texts; every value is a parameter
-        args=values,
+        args=parameters,
         letters=letters,
         marks=marks,
     ).collect()
     return [_group(row) for row in rows]
+
+
+def _named(where: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:
+    """With `:p0` for the first `?`: Spark miscounts those of a common table expression."""
+    first, *others = where.split("?")
+    named = [f":p{n}{text}" for n, text in enumerate(others)]
+    return "".join([first, *named]), {f"p{n}": value for n, value in enumerate(values)}
 
 
 def _group(row: Any) -> Group:
@@ -77,7 +84,7 @@ def _read(spark: Any, worker: Mapping[str, str], topic: str) -> Any:
         "spark.schema": "value BINARY",
     }
     options = connector_options(PipelineSpec("dlq", 0, config, dict(worker)))
-    records = spark.read.format("penstock").options(**options, failOnDataLoss="false").load()
+    records = spark.read.format("penstock").options(**options).load()
     return records.selectExpr(
         "_kafka.partition AS part", "_kafka.offset AS offset",
         "unix_millis(_kafka.timestamp) AS time", "_kafka.key AS key", "_kafka.headers AS headers",
@@ -94,12 +101,13 @@ def _identified(batches: Iterator[Any]) -> Iterator[Any]:
         for headers in batch.column("headers").to_pylist():
             identity, _ = identities.of([(h["key"], h["value"]) for h in headers or ()])
             found.append(identity)
+        told = (
+            [getattr(each, name) for each in found]
+            for name in ("connector", "stage", "exception", "source_topic", "reason", "sample")
+        )
         columns = [batch.column("part"), batch.column("offset"), batch.column("time")]
-        for name in ("connector", "stage", "exception", "source_topic"):
-            columns.append(pa.array([getattr(i, name) for i in found], pa.string()))
-        columns.append(pa.array([i.fingerprint() for i in found], pa.string()))
-        columns.append(pa.array([i.reason for i in found], pa.string()))
-        columns.append(pa.array([i.sample for i in found], pa.string()))
+        columns += [pa.array(texts, pa.string()) for texts in told]
+        columns.append(pa.array([each.fingerprint() for each in found], pa.string()))
         names = [column.split()[0] for column in _LETTERS.split(", ")]
         yield pa.RecordBatch.from_arrays(columns, names)
 
