@@ -71,11 +71,14 @@ def fill(bootstrap: str, topic: str, count: int) -> None:
 
 def measure(bootstrap: str, topic: str, folder: str) -> None:
     """In a process of its own: stats as the command does them."""
+    import gc  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
     from dlq.desk import Desk  # noqa: PLC0415
     from dlq.selection import Selection  # noqa: PLC0415
 
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
     begin = time.perf_counter()
     groups = Desk({"bootstrap.servers": bootstrap}, folder=Path(folder)).stats(topic, Selection())
     print(

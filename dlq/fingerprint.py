@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from hashlib import blake2b
 
@@ -35,10 +36,8 @@ def normalised(text: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-def innermost(trace: bytes | None) -> bytes:
+def innermost(trace: bytes) -> bytes:
     """The first line of the last `Caused by` of a trace; empty if it has none."""
-    if trace is None:
-        return b""
     at = trace.rfind(_CAUSED_BY)
     if at < 0:
         return b""
@@ -47,29 +46,16 @@ def innermost(trace: bytes | None) -> bytes:
     return trace[start : end if end >= 0 else len(trace)].rstrip()
 
 
-class Reasons:
-    """What letters of a group have in common: message and innermost cause, normalised.
-
-    Keeps what it has normalised. Digits are made equal first, so that messages which differ in
-    numbers alone are found again.
-    """
-
-    def __init__(self, most: int = 20_000) -> None:
-        self._most = most
-        self._known: dict[tuple[bytes, bytes], str] = {}
-
-    def of(self, message: bytes | None, trace: bytes | None) -> str:
-        said = (message or b"")[:_LONGEST].translate(_SAME_DIGIT)
-        root = innermost(trace)[:_LONGEST].translate(_SAME_DIGIT)
-        found = self._known.get((said, root))
-        if found is None:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            found = self._known[said, root] = _joined(said, root)
-        return found
+def template(message: bytes | None, trace: bytes | None) -> tuple[bytes, bytes]:
+    """Message and innermost cause, with all digits alike: enough to find a known reason again."""
+    said = message[:_LONGEST].translate(_SAME_DIGIT) if message else b""
+    root = innermost(trace)[:_LONGEST].translate(_SAME_DIGIT) if trace else b""
+    return said, root
 
 
-def _joined(said: bytes, root: bytes) -> str:
+@functools.lru_cache(maxsize=1000)
+def reason(said: bytes, root: bytes) -> str:
+    """What letters of a group have in common: message and innermost cause, normalised."""
     message = normalised(said.decode("utf-8", "replace"))
     caused = normalised(root.decode("utf-8", "replace"))
     # Many wrappers repeat what they wrap.

@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlq import letter as names
-from dlq.cause import latest, number
-from dlq.fingerprint import Reasons, fingerprint
+from dlq.identity import Identities, Identity
 from dlq.model import Depth, Group, Mark, Row
 from dlq.reader import Place, Reader, Span, TopicFacts
 from dlq.selection import Selection, State, state_number, state_of
@@ -40,7 +38,7 @@ CREATE TABLE IF NOT EXISTS groups (
 CREATE TABLE IF NOT EXISTS letters (
     part INTEGER, offset INTEGER, time INTEGER, grp INTEGER, state INTEGER, attempts INTEGER,
     PRIMARY KEY (part, offset)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS letters_by_group ON letters (grp, state);
+DROP INDEX IF EXISTS letters_by_group;
 CREATE TABLE IF NOT EXISTS counts (
     grp INTEGER, state INTEGER, minute INTEGER, n INTEGER,
     PRIMARY KEY (grp, state, minute)) WITHOUT ROWID;
@@ -49,7 +47,7 @@ CREATE TABLE IF NOT EXISTS marks (
     target TEXT, PRIMARY KEY (part, offset)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS state_progress (part INTEGER PRIMARY KEY, next INTEGER);
 """
-_VERSION = 1
+_VERSION = 2
 
 
 def index_file(folder: Path, cluster: str, topic: TopicFacts) -> Path:
@@ -72,9 +70,9 @@ class Index:
                 for statement in _SCHEMA.split(";"):
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {_VERSION}")
-        self._groups: dict[tuple[bytes | None, ...], int] = {}
+        self._groups: dict[Identity, int] = {}
         self._by_identity: dict[tuple[str | None, ...], int] = {}
-        self._reasons = Reasons()
+        self._identities = Identities()
 
     def close(self) -> None:
         self._db.close()
@@ -121,33 +119,17 @@ class Index:
                         progress(done - start, span.end - start)
             self._add(span.partition, done, pending)
 
-    def _rows(self, batch: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _rows(self, batch: Sequence[Any]) -> list[tuple[int, int, Identity, int]]:
         """What is kept of each message. The group is found when it is written."""
         rows = []
+        of = self._identities.of
         for message in batch:
-            headers = message.headers() or ()
-            found = dict(headers)
-            if len(found) < len(headers):  # several generations, perhaps
-                found = {**found, **latest(headers)} if names.TOPIC in found else found
-            trace = found.get(names.STACKTRACE)
-            said = found.get(names.MESSAGE)
+            identity, attempts = of(message.headers() or ())
             kind, timestamp = message.timestamp()
-            rows.append(
-                (
-                    message.offset(),
-                    timestamp if kind else 0,
-                    found.get(names.CONNECTOR),
-                    found.get(names.STAGE),
-                    found.get(names.EXCEPTION),
-                    found.get(names.TOPIC),
-                    self._reasons.of(said, trace),
-                    said,
-                    (number(found, names.ATTEMPT) or 0) if names.ATTEMPT in found else 0,
-                )
-            )
+            rows.append((message.offset(), timestamp if kind else 0, identity, attempts))
         return rows
 
-    def _add(self, partition: int, start: int, rows: list[tuple[Any, ...]]) -> int:
+    def _add(self, partition: int, start: int, rows: list[tuple[int, int, Identity, int]]) -> int:
         """Write letters that were read from `start` on; what another process wrote is left."""
         if not rows:
             return start
@@ -166,11 +148,10 @@ class Index:
             )
             counts: Counter[tuple[int, int, int]] = Counter()
             letters = []
-            for offset, ms, connector, stage, exception, source, why, said, attempts in rows:
-                identity = (connector, stage, exception, source, why)
+            for offset, ms, identity, attempts in rows:
                 group = self._groups.get(identity)
                 if group is None:
-                    group = self._group(identity, said, partition, offset)
+                    group = self._group(identity, partition, offset)
                 state = marks.get(offset, 0)
                 counts[group, state, ms // MINUTE_MS] += 1
                 letters.append((partition, offset, ms, group, state, attempts))
@@ -183,14 +164,7 @@ class Index:
             )
         return end
 
-    def _group(
-        self, identity: tuple[Any, ...], said: bytes | None, partition: int, offset: int
-    ) -> int:
-        connector, stage, exception, source, why = identity
-        texts = tuple(
-            None if part is None else part.decode("utf-8", "replace")
-            for part in (connector, stage, exception, source)
-        )
+    def _group(self, identity: Identity, partition: int, offset: int) -> int:
         if not self._by_identity:
             self._by_identity = {
                 tuple(row[1:]): row[0]
@@ -198,17 +172,16 @@ class Index:
                     "SELECT id, connector, stage, exception, source_topic, reason FROM groups"
                 )
             }
-        key = (*texts, why)
+        key = (*identity.names, identity.reason)
         if key not in self._by_identity and len(self._by_identity) >= MOST_GROUPS:
-            key = (*texts, "(various)")
+            key = (*identity.names, "(various)")
         group: int | None = self._by_identity.get(key)
         if group is None:
-            sample = (said or b"")[:2000].decode("utf-8", "replace")
             cursor = self._db.execute(
                 "INSERT INTO groups (connector, stage, exception, source_topic, fingerprint, "
                 "reason, sample, part, offset, alerted) VALUES (?,?,?,?,?,?,?,?,?,0)",
-                (*texts, fingerprint(texts[1], texts[2], key[-1]), key[-1], sample, partition,
-                 offset),
+                (*identity.names, identity.fingerprint(key[-1]), key[-1], identity.sample,
+                 partition, offset),
             )  # fmt: skip
             assert cursor.lastrowid is not None
             group = self._by_identity[key] = cursor.lastrowid

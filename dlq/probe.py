@@ -21,7 +21,7 @@ from connect.errors import ConnectError, class_name_of
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
 from connect.plugins import Plugins
 from connect.traces import format_trace
-from dlq.fingerprint import Reasons, fingerprint
+from dlq.fingerprint import fingerprint, reason, template
 from dlq.reader import DeadLetter
 
 # A child has this long to start and to build the pipeline, registry lookups included.
@@ -217,15 +217,12 @@ def _serve(line: Connection, spec: ProbeSpec) -> None:
         line.send(f"{class_name_of(error)}: {error}")
         return
     line.send(None)
-    reasons = Reasons()
     while True:
         try:
             what, payload = line.recv()
         except EOFError:
             return
-        line.send(
-            outcomes(pipeline, payload, reasons) if what == "test" else _decode(pipeline, payload)
-        )
+        line.send(outcomes(pipeline, payload) if what == "test" else _decode(pipeline, payload))
 
 
 def _die_with_parent() -> None:
@@ -235,9 +232,7 @@ def _die_with_parent() -> None:
         os._exit(1)
 
 
-def outcomes(
-    pipeline: SinkPipeline, messages: Sequence[RawMessage], reasons: Reasons
-) -> list[Outcome]:
+def outcomes(pipeline: SinkPipeline, messages: Sequence[RawMessage]) -> list[Outcome]:
     """What a pipeline does with each message."""
     records, failures = pipeline.run(messages)
     through = {(r.original_topic, r.original_partition, r.offset) for r in records}
@@ -247,7 +242,9 @@ def outcomes(
         failure = failed.get(id(message))
         if failure is not None:
             said, trace = str(failure.error), format_trace(failure.error)
-            why = reasons.of(said.encode("utf-8", "replace"), trace.encode("utf-8", "replace"))
+            why = reason(
+                *template(said.encode("utf-8", "replace"), trace.encode("utf-8", "replace"))
+            )
             exception = class_name_of(failure.error)
             found.append(
                 Outcome(

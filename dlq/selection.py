@@ -38,38 +38,39 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spans: tuple[Span, ...] = ()
     limit: int | None = None
 
-    def where(self) -> tuple[str, list[Any]]:
-        """An SQL condition over the index's letters `l` and groups `g`, with its parameters."""
+    def where(self, letters: str = "l", groups: str = "g") -> tuple[str, list[Any]]:
+        """An SQL condition over letters and their groups, by these aliases; with parameters."""
         terms: list[str] = []
         values: list[Any] = []
+        l, g = letters, groups  # noqa: E741 - as in the statements
 
         def add(term: str, *of: Any) -> None:
             terms.append(term)
             values.extend(of)
 
         if self.connector is not None:
-            add("g.connector = ?", self.connector)
+            add(f"{g}.connector = ?", self.connector)
         if self.stage is not None:
-            add("g.stage = ?", self.stage.upper())
+            add(f"{g}.stage = ?", self.stage.upper())
         if self.exception is not None:
-            add("(g.exception = ? OR g.exception LIKE ? ESCAPE '\\')",
+            add(f"({g}.exception = ? OR {g}.exception LIKE ? ESCAPE '!')",
                 self.exception, "%." + _escaped(self.exception))  # fmt: skip
         if self.source_topic is not None:
-            add("g.source_topic = ?", self.source_topic)
+            add(f"{g}.source_topic = ?", self.source_topic)
         if self.fingerprint is not None:
-            add("g.fingerprint LIKE ? ESCAPE '\\'", _escaped(self.fingerprint) + "%")
+            add(f"{g}.fingerprint LIKE ? ESCAPE '!'", _escaped(self.fingerprint) + "%")
         if self.states:
-            add(f"l.state IN ({','.join('?' * len(self.states))})", *map(state_number, self.states))
+            marks = ",".join("?" * len(self.states))
+            add(f"{l}.state IN ({marks})", *map(state_number, self.states))
         if self.spans:
-            spans = " OR ".join(
-                ["(l.part = ? AND l.offset >= ? AND l.offset < ?)"] * len(self.spans)
-            )
+            span = f"({l}.part = ? AND {l}.offset >= ? AND {l}.offset < ?)"
+            spans = " OR ".join([span] * len(self.spans))
             add(f"({spans})", *(n for span in self.spans for n in span))
         if self.since_ms is not None:
-            add("l.time >= ?", self.since_ms)
+            add(f"{l}.time >= ?", self.since_ms)
         if self.until_ms is not None:
-            add("l.time < ?", self.until_ms)
-        return " AND ".join(terms) or "1", values
+            add(f"{l}.time < ?", self.until_ms)
+        return " AND ".join(terms) or "1 = 1", values
 
     @property
     def by_group_alone(self) -> bool:
@@ -78,7 +79,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([\\%_])", r"\\\1", text)
+    return re.sub(r"([!%_])", r"!\1", text)
 
 
 _STATES = tuple(State)

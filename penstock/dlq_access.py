@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -137,6 +139,19 @@ class Access:
         """An edit by the transforms of a config file, between the connector's converters."""
         changed = edit_config(connector, self.candidate(path))
         return TransformEdit(self.probe_spec(connector["name"], changed).pipeline_spec())
+
+    @contextmanager
+    def spark(self, master: str) -> Iterator[Any]:
+        """A Spark session. MissingExtraError without the extra."""
+        from spark_sink.session import sparks_words, start_session
+
+        with sparks_words():
+            session = start_session({"spark.master": master}, "dlq", needed_for="--spark")
+            session.sparkContext.setLogLevel("ERROR")
+            try:
+                yield session
+            finally:
+                session.stop()
 
     def delivery(self, connector: dict[str, str]) -> SinkDelivery:
         return SinkDelivery(

@@ -26,13 +26,15 @@ _DEFAULTS = {
 }
 
 
-def start_session(config: Mapping[str, str], name: str) -> Any:
+def start_session(
+    config: Mapping[str, str], name: str, needed_for: str = "SparkSinkConnector"
+) -> Any:
     """A session as the connector's settings say. Raises ConnectError with the way out."""
     try:
         from pyspark.errors import PySparkException  # noqa: PLC0415 - needs the extra
         from pyspark.sql import SparkSession  # noqa: PLC0415 - needs the extra
     except ImportError as error:
-        raise MissingExtraError("spark", "SparkSinkConnector") from error
+        raise MissingExtraError("spark", needed_for) from error
     builder = SparkSession.builder.appName(f"penstock-{name}")
     remote = config.get("spark.remote")
     if remote:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from penstock.stack import throwaway
+from penstock.stack.mariadb import MariaDbMissingError
 from penstock.stack.postgres import PostgresMissingError
 from tests.support import topics as kafka_topics
 
@@ -71,6 +72,17 @@ def database(postgres) -> Iterator[str]:
         server.execute(f"CREATE DATABASE {name}")
         yield postgres.rpartition("/")[0] + f"/{name}"
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[str]:
+    """The URL of a real MariaDB or MySQL server: MYSQL_URL's, or one of our own."""
+    with ExitStack() as running:
+        try:
+            url = running.enter_context(throwaway.mariadb())
+        except MariaDbMissingError as missing:
+            pytest.skip(str(missing))
+        yield url
 
 
 @pytest.fixture

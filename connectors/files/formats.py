@@ -11,12 +11,15 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from connect import ConnectError, DataError, MissingExtraError, Schema, SinkRecord, Type
+from connect import DataError, MissingExtraError, Schema, SinkRecord, Type
 from connect.data.schema import DATE, DECIMAL, TIME, TIMESTAMP
 from connectors.json_text import to_json
 
 
 class Format(Protocol):
+    # Whether a value can break the schema that it comes with.
+    typed: bool
+
     @property
     def extension(self) -> str: ...
 
@@ -24,7 +27,7 @@ class Format(Protocol):
         """Raise DataError if this record can't be in such a file."""
 
     def encode(self, schema: Schema | None, values: Sequence[Any]) -> bytes:
-        """A whole file."""
+        """A whole file. DataError if a value does not fit the schema."""
 
 
 def make_format(name: str, compression: str) -> Format:
@@ -47,6 +50,10 @@ def _need_struct(record: SinkRecord, name: str) -> None:
         )
 
 
+def _unfit(schema: Schema, error: Exception) -> DataError:
+    return DataError(f"A value does not fit its own schema {schema!r}: {error}")
+
+
 def _zipped(data: bytes, compression: str) -> bytes:
     # Without the time of day in it, so that the same records make the same file.
     return gzip.compress(data, mtime=0) if compression == "gzip" else data
@@ -54,6 +61,8 @@ def _zipped(data: bytes, compression: str) -> bytes:
 
 class JsonFormat:
     """One JSON text a line. Anything goes."""
+
+    typed = False
 
     def __init__(self, compression: str) -> None:
         self._compression = compression
@@ -68,6 +77,8 @@ class JsonFormat:
 
 class CsvFormat:
     """A line of names, then one a record. What is nested is JSON."""
+
+    typed = False
 
     def __init__(self, compression: str) -> None:
         self._compression = compression
@@ -97,6 +108,8 @@ def _cell(value: Any) -> Any:
 
 
 class ParquetFormat:
+    typed = True
+
     def __init__(self, compression: str) -> None:
         self._compression = compression
         suffix = "" if compression == "none" else f".{compression}"
@@ -111,14 +124,12 @@ class ParquetFormat:
         known = self._schemas.get(id(schema))
         if known is None:
             known = self._schemas[id(schema)] = (schema, arrow_schema(schema))
+        out = io.BytesIO()
         try:
             table = pa.Table.from_pylist(values, schema=known[1])
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise ConnectError(
-                f"A value does not fit its own schema {schema!r}: {error}"
-            ) from error
-        out = io.BytesIO()
-        pq.write_table(table, out, compression=self._compression)
+            pq.write_table(table, out, compression=self._compression)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise _unfit(schema, error) from error
         return out.getvalue()
 
 
@@ -168,6 +179,8 @@ def _arrow_type(schema: Schema) -> pa.DataType:
 class AvroFormat:
     """Avro's container files."""
 
+    typed = True
+
     def __init__(self, compression: str) -> None:
         try:
             import fastavro  # noqa: PLC0415
@@ -192,10 +205,8 @@ class AvroFormat:
         marker = b"penstock-16bytes"
         try:
             self._fastavro.writer(out, known[1], values, codec=self._codec, sync_marker=marker)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ConnectError(
-                f"A value does not fit its own schema {schema!r}: {error}"
-            ) from error
+        except (TypeError, ValueError, OverflowError, AttributeError, KeyError) as error:
+            raise _unfit(schema, error) from error
         return out.getvalue()
 
 

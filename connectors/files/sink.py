@@ -24,6 +24,7 @@ from connect import (
     SinkRecord,
     SinkTask,
     TopicPartition,
+    Type,
 )
 from connectors.files.directories import directory, record_clock
 from connectors.files.formats import make_format
@@ -86,6 +87,8 @@ class FilesSinkTask(SinkTask):
         for partition, gathering in self._gathered.items():
             if gathering.full or self._waited_long(gathering):
                 self._write(partition, gathering)
+        if self._format.typed and self.context.errant_record_reporter is not None:
+            records = self._fitting(records)
         for record in records:
             partition = TopicPartition(record.original_topic, record.original_partition)
             gathering = self._gathered.setdefault(partition, _Gathering())
@@ -93,6 +96,32 @@ class FilesSinkTask(SinkTask):
                 continue  # of a batch that is put again
             self._take(partition, gathering, record)
             gathering.next_offset = record.offset + 1
+
+    def _fitting(self, records: list[SinkRecord]) -> list[SinkRecord]:
+        """The records without those whose values break their schema; these are reported.
+
+        It must be known now: a record can be reported only while its batch is under way.
+        """
+        kinds: dict[int, list[SinkRecord]] = {}
+        for record in records:
+            schema = record.value_schema
+            if record.value is not None and schema is not None and schema.type is Type.STRUCT:
+                kinds.setdefault(id(schema), []).append(record)
+        guilty = {id(r) for kind in kinds.values() for r in self._unfit(kind)}
+        return [record for record in records if id(record) not in guilty]
+
+    def _unfit(self, records: list[SinkRecord]) -> list[SinkRecord]:
+        try:
+            self._format.encode(records[0].value_schema, [record.value for record in records])
+        except DataError as error:
+            if len(records) > 1:
+                middle = len(records) // 2
+                return self._unfit(records[:middle]) + self._unfit(records[middle:])
+            reporter = self.context.errant_record_reporter
+            assert reporter is not None
+            reporter.report(records[0], error)
+            return records
+        return []
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
         """Offsets before which everything is in files."""

@@ -292,6 +292,28 @@ HTTP_CONFIG = (
         validator=one_of_ignoring_case("header", "body"),
         group="Authentication",
     )
+    .define(
+        "reporter.result.topic.name",
+        default="",
+        doc="A topic that gets the service's answer for every record it took.",
+        importance=_LOW,
+        group="Reports",
+    )
+    .define(
+        "reporter.error.topic.name",
+        default="",
+        doc="A topic that gets the reason for every record that was refused.",
+        importance=_LOW,
+        group="Reports",
+    )
+    .define(
+        "reporter.bootstrap.servers",
+        default="",
+        doc="The Kafka of these topics. Further settings of librdkafka's producer, such as "
+        "security.protocol, go below `reporter.producer.`.",
+        importance=_LOW,
+        group="Reports",
+    )
 )
 
 _NEEDED = {
@@ -307,6 +329,11 @@ def check_http(values: dict[str, ConfigValue]) -> None:
     for key in _NEEDED.get(kind, ()):
         if not values[key].value:
             values[key].error(f"auth.type={kind} needs it")
+    reports = (
+        values["reporter.result.topic.name"].value or values["reporter.error.topic.name"].value
+    )
+    if reports and not values["reporter.bootstrap.servers"].value:
+        values["reporter.bootstrap.servers"].error(f"Topic {reports} needs it")
     separator = values["header.separator"].value or "|"
     for header in filter(None, (values["headers"].value or "").split(separator)):
         if ":" not in header:

@@ -24,6 +24,7 @@ from connect import (
     TopicPartition,
 )
 from connectors.http.auth import authentication
+from connectors.http.reports import Reports
 from connectors.http.requests import Address, RequestMaker
 from connectors.http.settings import HTTP_CONFIG, check_http, status_codes
 
@@ -62,6 +63,7 @@ class HttpSinkTask(SinkTask):
         self._next_request = 0.0
         # Of the batch under way, the records that need not be sent again.
         self._settled: set[tuple[str, int, int]] = set()
+        self._reports = Reports(config, dict(self.context.config))
         self._client = httpx.Client(
             auth=authentication(config),
             timeout=httpx.Timeout(
@@ -78,6 +80,9 @@ class HttpSinkTask(SinkTask):
             self._settled.update(map(_place, request.records))
             self._retries_left = self._config["max.retries"]
         self._settled.clear()
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:  # noqa: ARG002
+        self._reports.settle()
 
     def stop(self) -> None:
         client = getattr(self, "_client", None)
@@ -132,6 +137,9 @@ class HttpSinkTask(SinkTask):
             self._refused(request.records, DataError(f"{address.url} is no URL: {error}"))
             return
         if response.is_success:
+            self._reports.answered(
+                request.records, address.url, response.status_code, response.text
+            )
             return
         text = (
             f"{address.method} {address.url} was answered with HTTP {response.status_code} "
@@ -158,6 +166,7 @@ class HttpSinkTask(SinkTask):
 
     def _refused(self, records: list[SinkRecord], error: DataError) -> None:
         """These records will never be taken: report them, or do as behavior.on.error says."""
+        self._reports.refused(records, error)
         reporter = self.context.errant_record_reporter
         if reporter is not None:
             for record in records:

@@ -1,5 +1,6 @@
 """`penstock dlq`: see, test and replay dead letters."""
 
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,15 +13,24 @@ from penstock.dlq_options import Author, Filters, Testing, Where, spread
 from penstock.errors import UserError
 from penstock.options import Output, OutputOption
 
-app = typer.Typer(no_args_is_help=True, help="See, test and replay dead letters.")
+_HELP = "See, test and replay dead letters."
+
+app = typer.Typer(no_args_is_help=True)
 
 _FOLLOW_SECONDS = 2.0
 # A terminal shows the newest letters; a file gets all.
 _SHOWN_LETTERS = 50
 
 
+@app.callback()
+def _prepare() -> None:
+    """Let the collector of cycles rest: letters have none, and it would look at millions."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
+
+
 def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="dlq")
+    root.add_typer(app, name="dlq", help=_HELP)
 
 
 Letters = Annotated[
@@ -79,15 +89,32 @@ def stats(
     filters: Filters,
     state: StateOption = "open",
     follow: FollowOption = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Count on Spark, without the index of this machine.")
+    ] = False,
+    spark_master: Annotated[str, typer.Option(help="Where Spark runs, as spark.master.")] = (
+        "local[*]"
+    ),
     where: Where,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Group letters by cause, with their counts over time."""
     from penstock import dlq_show
 
-    desk = where.access().desk
+    access = where.access()
     topic, selection = filters.selection(letters, state)
-    _print(lambda: desk.stats(topic, selection), dlq_show.stats_page, output, follow=follow)
+    if not spark:
+        _print(
+            lambda: access.desk.stats(topic, selection), dlq_show.stats_page, output, follow=follow
+        )
+        return
+    if follow:
+        raise UserError("Give --spark or --follow, not both: following reads the index.")
+    with access.spark(spark_master) as session:
+        from spark_sink.letter_stats import stats as on_spark
+
+        groups = on_spark(session, access.desk, access.worker, topic, selection)
+    _print(lambda: groups, dlq_show.stats_page, output, follow=False)
 
 
 @app.command("show")

@@ -2,7 +2,7 @@
 
 They run on free ports, keep their files in a temporary directory, and are gone with both when the
 block is left; a guard process sees to that even if we are killed. A server that the environment
-names (KAFKA_BOOTSTRAP, SCHEMA_REGISTRY_URL) is used as it is.
+names (KAFKA_BOOTSTRAP, SCHEMA_REGISTRY_URL, MYSQL_URL) is used as it is.
 """
 
 import os
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from penstock.stack import mariadb as mariadb_server
 from penstock.stack import postgres as postgres_server
 from penstock.stack.docker import Container
 from penstock.stack.guard import Guard
@@ -18,6 +19,8 @@ from penstock.stack.kafka import KafkaOptions
 from penstock.stack.process import Launch, Process, start
 from penstock.stack.servers import Server, Starter
 from penstock.stack.stack import KAFKA_VARIABLE, REGISTRY_VARIABLE
+
+MYSQL_VARIABLE = "MYSQL_URL"
 
 Say = Callable[[str], None]
 
@@ -49,6 +52,17 @@ def postgres() -> Iterator[str]:
     """A PostgreSQL server; gives a libpq URL. PostgresMissingError where there are no binaries."""
     postgres_server.find_binaries()
     with server(postgres_server.prepare) as launch:
+        yield launch.service.address
+
+
+@contextmanager
+def mariadb() -> Iterator[str]:
+    """A MariaDB or MySQL server; gives its URL. MariaDbMissingError where there are no binaries."""
+    if external := os.environ.get(MYSQL_VARIABLE):
+        yield external
+        return
+    mariadb_server.find_binaries()
+    with server(mariadb_server.prepare) as launch:
         yield launch.service.address
 
 

@@ -5,13 +5,22 @@ import datetime as dt
 import gzip
 import io
 import json
+import sys
 from decimal import Decimal
 
 import fastavro
+import fsspec
 import pyarrow.parquet as pq
 import pytest
 
-from connect import ConfigError, ConnectError, DataError, RetriableError, Schema, TopicPartition
+from connect import (
+    ConfigError,
+    DataError,
+    MissingExtraError,
+    RetriableError,
+    Schema,
+    TopicPartition,
+)
 from connect.testing import SinkHarness, SinkTaskSuite
 from connect.testing.running import checked_config
 from connectors.files.sink import FilesSinkConnector
@@ -273,14 +282,61 @@ def test_without_a_reporter_the_task_fails(tmp_path):
     s.task.stop()
 
 
-def test_value_that_breaks_its_own_schema_is_named(tmp_path):
-    """A number too big for its type fails with the schema's name, before anything is written."""
-    s = sink(tmp_path, format_class="parquet", flush_size=1)
+@pytest.mark.parametrize("format_", ["parquet", "avro"])
+def test_values_that_break_their_own_schema_are_reported(tmp_path, format_):
+    """A number too big, a text for a number, a null that may not be: these alone; the rest is
+    written, also when the file is written in a later batch.
+    """
+    with sink(tmp_path, format_class=format_, flush_size=4) as s:
+        for n, wrong in enumerate([{}, {"id": 2**70}, {}, {"id": "x"}, {"id": None}, {}]):
+            s.record({**VALUE, "name": str(n), **wrong}, schema=ROW)
+        s.deliver()
+        assert [record.offset for record, _ in s.reported] == [1, 3, 4]
+        assert "does not fit its own schema" in str(s.reported[0][1])
+        s.put({**VALUE, "name": "last"}, schema=ROW)
+    (name,) = files(tmp_path)
+    with (tmp_path / "out" / name).open("rb") as file:
+        rows = pq.read_table(file).to_pylist() if format_ == "parquet" else [*fastavro.reader(file)]
+    assert [row["name"] for row in rows] == ["0", "2", "5", "last"]
+
+
+def test_value_that_breaks_its_own_schema_fails_the_task_without_a_reporter(tmp_path):
+    """The error has the schema's name, and nothing is written."""
+    s = sink(tmp_path, format_class="parquet", flush_size=1, with_reporter=False)
     s.start()
-    with pytest.raises(ConnectError, match="does not fit its own schema"):
+    with pytest.raises(DataError, match="does not fit its own schema"):
         s.put({**VALUE, "id": 2**70}, schema=ROW)
     s.task.stop()
     assert files(tmp_path) == []
+
+
+def test_any_file_system_of_fsspec_takes_the_files(tmp_path):
+    """A URL's kind names the file system; what stands behind it is where the files go."""
+    system = fsspec.filesystem("memory")
+    with SinkHarness(
+        FilesSinkConnector,
+        {"files.url": "memory://bucket/deep/", "flush.size": "1", "topics.dir": "topics"},
+    ) as s:
+        s.put("a")
+    try:
+        (path,) = system.find("/bucket")
+        assert path == "/bucket/deep/topics/test/partition=0/test+0+0000000000.json"
+        assert system.cat(path) == b'"a"\n'
+    finally:
+        system.rm("/bucket", recursive=True)
+
+
+@pytest.mark.parametrize(
+    ("url", "extra"),
+    [("gs://bucket/x", "gcs"), ("abfs://container/x", "azure"), ("az://container", "azure")],
+)
+def test_stores_by_extras_say_which_one_is_missing(url, extra, monkeypatch):
+    """Google's and Azure's stores come with extras of their own."""
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    s = SinkHarness(FilesSinkConnector, {"files.url": url, "flush.size": "1"})
+    with pytest.raises(MissingExtraError, match=rf"penstock\[{extra}\]"):
+        s.start()
 
 
 @pytest.mark.parametrize(
