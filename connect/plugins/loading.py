@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 
@@ -19,17 +20,21 @@ _OURS_FIRST = (
     "connect", "connectors", "converters", "transforms", "dlq", "spark_sink",
     "confluent_kafka", "msgspec", "orjson",
 )  # fmt: skip
+# Tasks that are threads of one process load the same plugin at the same moment: none may get a
+# module that another is still filling.
+_loading = threading.RLock()
 
 
 def import_plugin_module(name: str, location: str | None) -> ModuleType:
     """The module of a plugin, from its file or folder if it has one."""
-    if location is not None:
-        place = Path(location)
-        if place.suffix == ".py" or (place / "__init__.py").is_file():
-            _import_from(place)
-        else:
-            _make_visible(place)
-    return importlib.import_module(name)
+    with _loading:
+        if location is not None:
+            place = Path(location)
+            if place.suffix == ".py" or (place / "__init__.py").is_file():
+                _import_from(place)
+            else:
+                _make_visible(place)
+        return importlib.import_module(name)
 
 
 def module_name_of(place: Path) -> str:

@@ -44,36 +44,6 @@ def grows(bootstrap, topic, task):
     return lambda: max(seen(bootstrap, topic).get(task, {0: 0})) > before
 
 
-def test_killed_workers_tasks_run_elsewhere(new_cluster, make_topic):
-    """After kill -9 the others take over; what ran with them is never stopped, nothing is lost."""
-    topics = {f"c{n}": make_topic() for n in range(3)}
-    with new_cluster(3) as cluster:
-        for name, topic in topics.items():
-            cluster.any.create(name, numbers(topic, 2))
-        before = cluster.wait_all_running(dict.fromkeys(topics, 2))
-        assert set(cluster.task_counts(before).values()) == {2}
-        wait_for(lambda: cluster.starts().total() == 6, "all starts to be logged")
-        victim = cluster.workers[1]
-        dead = victim.url.removeprefix("http://")
-        began = time.monotonic()
-        cluster.kill(victim)
-        for worker in cluster.workers:  # REST answers throughout
-            assert worker.rest.get("/connectors").status_code == 200
-        cluster.wait_all_running(dict.fromkeys(topics, 2), timeout=20)
-        assert time.monotonic() - began < 6 + 4, "session timeout, and a little"
-        starts = cluster.starts()
-        for name, status in before.items():
-            for task in status["tasks"]:
-                moved = task["worker_id"] == dead
-                assert starts[f"{name}-{task['id']}"] == (2 if moved else 1), (name, task)
-        for name, topic in topics.items():
-            for task in ("0", "1"):
-                wait_for(grows(cluster.bootstrap, topic, task), f"{name}-{task} to go on")
-            assert_no_gaps(seen(cluster.bootstrap, topic))
-        for worker in cluster.workers:
-            assert worker.rest.get("/health").status_code == 200
-
-
 def test_vanished_workers_tasks_wait_and_come_back(new_cluster, make_topic):
     """With a delay, lost tasks are shown as unassigned, and come with their worker's return."""
     topic = make_topic()

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+import uuid
 from pathlib import Path
 
 from connect import (
@@ -31,6 +32,8 @@ class NumbersTask(SourceTask):
         self.partition = {"numbers": config["task.number"]}
         found = self.context.offset(self.partition)
         self.next = found["n"] if found else 0
+        # A task that was stopped and started again shows as two runs.
+        self.run = f"{config.raw['name']}-{config['task.number']}/{uuid.uuid4().hex[:8]}"
 
     def poll(self):
         fault(self.config, "poll")
@@ -40,7 +43,7 @@ class NumbersTask(SourceTask):
         records = [
             SourceRecord.of(
                 self.config["topic"],
-                {"n": n, "task": self.config["task.number"]},
+                {"n": n, "task": self.config["task.number"], "run": self.run},
                 key=str(n),
                 key_schema=Schema.STRING,
                 source_partition=self.partition,
