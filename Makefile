@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test unit integration bench chaos conformance lint format lock clean
+.PHONY: help setup demo test unit integration bench micro chaos conformance lint format lock clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,10 @@ integration: $(READY) ## tests against real Kafka, registry and PostgreSQL
 conformance: $(READY) ## tests side by side with Apache Kafka Connect
 	$(BIN)/python -m pytest tests/conformance -q
 
-bench: $(READY) ## how long a record takes in every converter and transform
+bench: $(READY) ## beside Apache Kafka Connect, doing the same work (W=name does one)
+	$(BIN)/python -m bench $(W)
+
+micro: $(READY) ## how long a record takes in every converter and transform
 	$(BIN)/python -m bench.micro_converters
 	$(BIN)/python -m bench.micro_transforms
 	$(BIN)/python -m bench.micro_registry_converters

@@ -46,7 +46,7 @@ def fill(bootstrap: str, topic: str, count: int) -> None:
     for n in range(count):
         stage, exception, message = CAUSES[n % 5]
         said = message.format(n=n).encode()
-        headers = [
+        headers: list[tuple[str, str | bytes | None]] = [
             (names.TOPIC, b"orders"), (names.PARTITION, b"%d" % (n % 3)), (names.OFFSET, b"%d" % n),
             (names.CONNECTOR, b"orders-sink"), (names.TASK, b"0"), (names.STAGE, stage.encode()),
             (names.CLASS, b"org.apache.kafka.connect.json.JsonConverter"),

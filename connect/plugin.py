@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol
 
@@ -387,6 +387,17 @@ class HeaderConverter(Plugin, abc.ABC):
 # ---- transforms and predicates ------------------------------------------------------------
 
 
+class ValueEdit(NamedTuple):
+    """A change of the value alone, for values of one schema: its new schema and the function.
+
+    With `in_place` the function changes the dict it is given and returns it.
+    """
+
+    schema: Schema | None
+    change: Callable[[Any, Any], Any]  # from value and record to the new value
+    in_place: bool
+
+
 class Transformation(Plugin, abc.ABC, Generic[R]):
     """Changes, routes or drops records between converters and connector.
 
@@ -405,6 +416,13 @@ class Transformation(Plugin, abc.ABC, Generic[R]):
     def apply_batch(self, records: Sequence[R]) -> list[R | None]:
         """The same for many: one result a record, in order. Override where a tight loop pays."""
         return [*map(self.apply, records)]
+
+    def value_edit(self, schema: Schema | None) -> ValueEdit | None:  # noqa: ARG002
+        """The same for values of this schema that are not null, if it is a `ValueEdit`.
+
+        Neighbours that all have one are done together, with one copy of the value for all.
+        """
+        return None
 
     def close(self) -> None:
         """Let everything go."""

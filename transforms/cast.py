@@ -52,7 +52,7 @@ class Cast(KeyOrValue[R], Generic[R]):
         if self._whole is not None:
             return _cast_whole(schema, self._whole)
         if schema is None:
-            return Plan(None, edit_map(self._casts, PURPOSE))
+            return edit_map(self._casts, PURPOSE)
         return edit_struct(
             schema, self._casts, PURPOSE, replace_nulls=self._replace_nulls, keep_flags=True
         )
@@ -96,7 +96,7 @@ def _check_spec(items: list[str] | None) -> None:
 
 
 def _cast_whole(schema: Schema | None, target: Type) -> Plan:
-    new_schema, cast = _cast_field(target)(schema)
+    new_schema, cast, _ = _cast_field(target)(schema)
     if schema is None or new_schema is None or schema.is_logical:
         return Plan(new_schema, cast)
     # The name of a logical type would say that the value still is one; others are kept.

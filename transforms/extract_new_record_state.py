@@ -275,10 +275,10 @@ class ExtractNewRecordState(Transformation[R], Generic[R]):
             if len(self._trimmed) >= MAX_PLANS:
                 self._trimmed.clear()
             self._trimmed[names] = cache
-        record.value_schema, trim = cache.plan_for(record.value_schema)
+        record.value_schema, trim, _ = cache.plan_for(record.value_schema)
         record.value = trim(record.value)
         if self._drop_from_key and isinstance(record.key, dict):
-            record.key_schema, trim = cache.plan_for(record.key_schema)
+            record.key_schema, trim, _ = cache.plan_for(record.key_schema)
             record.key = trim(record.key)
 
     def _without(self, names: Sequence[str], schema: Schema | None) -> Plan:

@@ -85,7 +85,7 @@ class HeaderFrom(KeyOrValue[R], Generic[R]):
                 self._rest.exclude(path)
 
     def plan(self, schema: Schema | None) -> Plan:
-        new_schema, rest = self._rest.plan(schema) if self._rest else Plan(schema, unchanged)
+        new_schema, rest, _ = self._rest.plan(schema) if self._rest else Plan(schema, unchanged)
         if schema is None:
             return Plan(None, _from_map(self._headers, rest, self._purpose))
         if schema.type is not Type.STRUCT:

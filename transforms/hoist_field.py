@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic
 
 from connect import Config, ConfigDef, Importance, Schema
+from connect.plugin import ValueEdit
 from connect.records import R
 from transforms.field_path import define_field_syntax, parse_field_path
 from transforms.key_or_value import KeyOrValue, OnKey, OnValue, Plan
@@ -39,7 +40,11 @@ class HoistField(KeyOrValue[R], Generic[R]):
         if schema is not None:
             for step in (name, *reversed(self._outer)):
                 schema = Schema.struct().field(step, schema).build()
-        return Plan(schema, hoist_deep if self._outer else hoist)
+        if self._outer:
+            return Plan(schema, hoist_deep)
+        return Plan(
+            schema, hoist, ValueEdit(schema, lambda value, _: {name: value}, in_place=False)
+        )
 
 
 class HoistFieldKey(OnKey[R], HoistField[R]):

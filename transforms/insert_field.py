@@ -18,6 +18,7 @@ from connect import (
     Type,
 )
 from connect.data.logical import datetime_from_millis
+from connect.plugin import ValueEdit
 from connect.records import R
 from transforms.field_path import FieldPath, define_field_syntax, parse_field_path
 from transforms.key_or_value import (
@@ -130,7 +131,7 @@ class InsertField(KeyOrValue[R], Generic[R]):
             for i in self._insertions
         ]
         if schema is None:
-            return Plan(None, _into_map(reads))
+            return _into_map(reads)
         if schema.type is not Type.STRUCT:
             return Plan(schema, failing(lambda value: only_structs(PURPOSE, value, schema)))
         # As in the JVM, what comes out is neither optional nor has it a default.
@@ -141,7 +142,7 @@ class InsertField(KeyOrValue[R], Generic[R]):
         for insertion in self._insertions:
             new_schema = _with_field(new_schema, insertion.path, insertion.schema)
         defaults = defaults_of(schema) if self._replace_nulls else ()
-        return Plan(new_schema, _into_struct(reads, defaults))
+        return _into_struct(new_schema, reads, defaults)
 
 
 def _timestamp(record: Record) -> Any:
@@ -166,31 +167,34 @@ _SOURCES = (
 )
 
 
-def _into_map(reads: Reads) -> Convert:
+def _into_map(reads: Reads) -> Plan:
     top, inner = _by_depth(reads)
+    insert = _inserter(top, ())
 
-    def insert(value: Any, record: Record) -> Any:
+    def convert(value: Any, record: Record) -> Any:
         try:
             new = {**value}
         except TypeError:
             raise only_maps(PURPOSE, value) from None
-        for name, read in top:
-            found = read(record)
-            if found is not None:
-                new[name] = found
-        return new
+        return _put_all(insert(new, record), inner, record)
 
-    def insert_deep(value: Any, record: Record) -> Any:
-        return _put_all(insert(value, record), inner, record)
-
-    return insert_deep if inner else insert
+    return Plan(None, convert, None if inner else ValueEdit(None, insert, in_place=True))
 
 
-def _into_struct(reads: Reads, defaults: tuple[tuple[str, Any], ...]) -> Convert:
+def _into_struct(schema: Schema, reads: Reads, defaults: tuple[tuple[str, Any], ...]) -> Plan:
     top, inner = _by_depth(reads)
+    insert = _inserter(top, defaults)
 
-    def insert(value: Any, record: Record) -> Any:
-        new = {**value}
+    def convert(value: Any, record: Record) -> Any:
+        return _put_all(insert({**value}, record), inner, record)
+
+    return Plan(schema, convert, None if inner else ValueEdit(schema, insert, in_place=True))
+
+
+def _inserter(top: Sequence[tuple[str, Read]], defaults: tuple[tuple[str, Any], ...]) -> Convert:
+    """The function that inserts the fields of the uppermost level into a dict of its own."""
+
+    def insert(new: Any, record: Record) -> Any:
         for name, default in defaults:
             if new.get(name) is None:
                 new[name] = default
@@ -200,10 +204,17 @@ def _into_struct(reads: Reads, defaults: tuple[tuple[str, Any], ...]) -> Convert
                 new[name] = found
         return new
 
-    def insert_deep(value: Any, record: Record) -> Any:
-        return _put_all(insert(value, record), inner, record)
+    if len(top) == 1 and not defaults:
+        [(name, read)] = top
 
-    return insert_deep if inner else insert
+        def insert_one(new: Any, record: Record) -> Any:
+            found = read(record)
+            if found is not None:
+                new[name] = found
+            return new
+
+        return insert_one
+    return insert
 
 
 def _by_depth(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from connect import ConfigDef, ConfigType, Importance, Schema, Transformation
+from connect.plugin import ValueEdit
 from connect.records import R
 
 # From the old value to the new one, and see `KeyOrValue.sees_record`.
@@ -25,6 +26,7 @@ MAX_PLANS = 256
 class Plan(NamedTuple):
     schema: Schema | None
     convert: Convert
+    edit: ValueEdit | None = None  # the same for `Transformation.value_edit`, where there is one
 
 
 P = TypeVar("P")
@@ -84,11 +86,14 @@ class KeyOrValue(Transformation[R], Generic[R]):
 class OnValue(KeyOrValue[R], Generic[R]):
     """The variant that works on the record's value."""
 
+    def value_edit(self, schema: Schema | None) -> ValueEdit | None:
+        return self._plans.plan_for(schema).edit
+
     def apply(self, record: R) -> R | None:
         value = record.value
         if value is None and self.passes_null:
             return record
-        schema, convert = self._plans.plan_for(record.value_schema)
+        schema, convert, _ = self._plans.plan_for(record.value_schema)
         record.value = convert(value, record) if self.sees_record else convert(value)
         record.value_schema = schema
         return record
@@ -106,7 +111,7 @@ class OnValue(KeyOrValue[R], Generic[R]):
                 continue
             schema = record.value_schema
             if schema is not seen:
-                new_schema, convert = plan_for(schema)
+                new_schema, convert, _ = plan_for(schema)
                 seen = schema
             record.value = convert(value, record) if sees_record else convert(value)
             record.value_schema = new_schema
@@ -120,7 +125,7 @@ class OnKey(KeyOrValue[R], Generic[R]):
         key = record.key
         if key is None and self.passes_null:
             return record
-        schema, convert = self._plans.plan_for(record.key_schema)
+        schema, convert, _ = self._plans.plan_for(record.key_schema)
         record.key = convert(key, record) if self.sees_record else convert(key)
         record.key_schema = schema
         return record
@@ -138,7 +143,7 @@ class OnKey(KeyOrValue[R], Generic[R]):
                 continue
             schema = record.key_schema
             if schema is not seen:
-                new_schema, convert = plan_for(schema)
+                new_schema, convert, _ = plan_for(schema)
                 seen = schema
             record.key = convert(key, record) if sees_record else convert(key)
             record.key_schema = new_schema

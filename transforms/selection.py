@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from connect import Schema, Type
+from connect.plugin import ValueEdit
 from transforms.field_path import FieldPath
 from transforms.key_or_value import Convert, Plan
 from transforms.requirements import only_maps, only_structs
@@ -59,7 +60,7 @@ class Selection:
 
     def plan(self, schema: Schema | None) -> Plan:
         if schema is None:
-            return Plan(None, _select_in_map(self._top, self._purpose))
+            return _select_in_map(self._top, self._purpose)
         return self._in_struct(schema, self._top, nested=False)
 
     def _in_struct(self, schema: Schema, level: _Level, *, nested: bool) -> Plan:
@@ -83,21 +84,23 @@ class Selection:
                 changes.append((new_name, plan.convert))
             if self._replace_nulls and f.schema.default is not None:
                 defaults.append((new_name, f.schema.default))
-        convert = _mover(moves, dropped, defaults, changes)
+        edit = _mover(moves, dropped, defaults, changes)
+        convert = _on_copies(edit)
         if nested:
             if schema.optional:
                 builder.optional()
             if schema.default is not None:
                 builder.default(convert(schema.default))
-        return Plan(builder.build(), convert)
+        new_schema = builder.build()
+        return Plan(new_schema, convert, edit._replace(schema=new_schema))
 
     def _inside(self, schema: Schema, level: _Level) -> Plan:
         """What happens to a field that holds fields of its own: structs, and lists of them."""
         if schema.type is Type.STRUCT:
-            new_schema, convert = self._in_struct(schema, level, nested=True)
+            new_schema, convert, _ = self._in_struct(schema, level, nested=True)
             return Plan(new_schema, unless_null(convert))
         if schema.type is Type.ARRAY and schema.value_schema is not None:
-            items, change = self._inside(schema.value_schema, level)
+            items, change, _ = self._inside(schema.value_schema, level)
             if items is None or change is unchanged:
                 return Plan(schema, unchanged)
             return Plan(
@@ -105,8 +108,15 @@ class Selection:
                 unless_null(lambda value: [change(item) for item in value]),
             )
         if schema.type is Type.MAP and not level.inner:
-            return Plan(schema, unless_null(_select_in_map(level, self._purpose)))
+            return Plan(schema, unless_null(_select_in_map(level, self._purpose).convert))
         return Plan(schema, unchanged)
+
+
+def _on_copies(edit: ValueEdit) -> Convert:
+    change = edit.change
+    if edit.in_place:
+        return lambda value: change({**value}, None)
+    return lambda value: change(value, None)
 
 
 def _mover(
@@ -114,48 +124,46 @@ def _mover(
     dropped: list[str],
     defaults: list[tuple[str, Any]],
     changes: list[tuple[str, Convert]],
-) -> Convert:
-    """The function from an old struct to the new one."""
+) -> ValueEdit:
+    """From an old struct to the new one. The schema is not known here."""
     move = _copier(moves, dropped)
+    if not defaults and not changes:
+        return move
 
-    def move_and_change(value: Any) -> Any:
-        new_value = move(value)
+    def move_and_change(value: Any, _: object = None) -> Any:
+        new_value = move.change(value, None)
         get = new_value.get
         new_value |= {name: default for name, default in defaults if get(name) is None}
         for name, change in changes:
             new_value[name] = change(get(name))
         return new_value
 
-    return move_and_change if defaults or changes else move
+    return move._replace(change=move_and_change)
 
 
-def _copier(moves: list[tuple[str, str]], dropped: list[str]) -> Convert:
+def _copier(moves: list[tuple[str, str]], dropped: list[str]) -> ValueEdit:
     """The quickest way to the fields that stay: leave some out, or pick some."""
     renamed = [(new, old) for new, old in moves if new != old]
 
-    def leave_out(value: Any) -> Any:
-        new_value = {**value}
+    def leave_out(new_value: Any, _: object = None) -> Any:
         for name in dropped:
             new_value.pop(name, None)
-        return new_value
-
-    def leave_out_and_rename(value: Any) -> Any:
-        new_value = leave_out(value)
         # All old names go before a new one comes, as it may be one of them.
-        new_value.update([(new, new_value.pop(old, None)) for new, old in renamed])
+        if renamed:
+            new_value.update([(new, new_value.pop(old, None)) for new, old in renamed])
         return new_value
 
-    def pick(value: Any) -> Any:
+    def pick(value: Any, _: object = None) -> Any:
         get = value.get
         return {new: get(old) for new, old in moves}
 
     if len(dropped) + len(renamed) > len(moves):
-        return pick
-    return leave_out_and_rename if renamed else leave_out
+        return ValueEdit(None, pick, in_place=False)
+    return ValueEdit(None, leave_out, in_place=True)
 
 
-def _select_in_map(level: _Level, purpose: str) -> Convert:
-    """The function from an old schemaless map to the new one."""
+def _select_in_map(level: _Level, purpose: str) -> Plan:
+    """From an old schemaless map to the new one."""
     exclude, include, renames = tuple(level.exclude), level.include, level.renames
     renamed = tuple(renames.items())
     inner = tuple(
@@ -163,39 +171,33 @@ def _select_in_map(level: _Level, purpose: str) -> Convert:
         for name, inner in level.inner.items()
     )
 
-    def drop(value: Any) -> Any:
-        try:
-            new_value = {**value}
-        except TypeError:
-            raise only_maps(purpose, value) from None
+    def change_own(new_value: Any, _: object = None) -> Any:
         for name in exclude:
             new_value.pop(name, None)
-        return new_value
-
-    def keep(value: Any) -> Any:
-        new_value = drop(value)
-        return {name: new_value[name] for name in new_value if name in include}
-
-    def rename(value: Any) -> Any:
-        new_value = base(value)
+        if include:
+            new_value = {name: new_value[name] for name in new_value if name in include}
         # All old names go before a new one comes, as it may be one of them.
-        new_value.update([(new, new_value.pop(old)) for old, new in renamed if old in new_value])
+        if renamed:
+            new_value.update(
+                [(new, new_value.pop(old)) for old, new in renamed if old in new_value]
+            )
         return new_value
 
-    def select_inside(value: Any) -> Any:
-        new_value = flat(value)
+    def convert(value: Any) -> Any:
+        try:
+            new_value = change_own({**value})
+        except TypeError:
+            raise only_maps(purpose, value) from None
         for name, change in inner:
             if name in new_value:
                 new_value[name] = change(new_value[name])
         return new_value
 
-    base = keep if include else drop
-    flat = rename if renames else base
-    return select_inside if inner else flat
+    return Plan(None, convert, None if inner else ValueEdit(None, change_own, in_place=True))
 
 
 def _select_inside(level: _Level, purpose: str) -> Convert:
-    select = _select_in_map(level, purpose)
+    select = _select_in_map(level, purpose).convert
 
     def convert(value: Any) -> Any:
         if isinstance(value, dict):

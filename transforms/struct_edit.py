@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from connect import DataError, Schema, SchemaBuilder, Type
+from connect.plugin import ValueEdit
 from transforms.key_or_value import Convert, Plan
 from transforms.requirements import only_maps, only_structs
 
@@ -46,32 +47,32 @@ def same_basics(schema: Schema) -> SchemaBuilder:
     )
 
 
-def edit_map(edits: EditTree, purpose: str) -> Convert:
-    """The function that edits a schemaless map."""
+def edit_map(edits: EditTree, purpose: str) -> Plan:
+    """How to edit a schemaless map."""
     leaves = tuple((name, edit(None).convert) for name, edit in edits.items() if callable(edit))
     inner = tuple(
         (name, _edit_inside(edit, purpose)) for name, edit in edits.items() if not callable(edit)
     )
 
-    def convert(value: Any) -> Any:
-        try:
-            new = {**value}
-        except TypeError:
-            raise only_maps(purpose, value) from None
+    def change_own(new: Any, _: object = None) -> Any:
         # A field that is not there is edited as null and is there afterwards, as in the JVM.
         get = new.get
         for name, change in leaves:
             new[name] = change(get(name))
         return new
 
-    def convert_deep(value: Any) -> Any:
-        new = convert(value)
+    def convert(value: Any) -> Any:
+        try:
+            new = {**value}
+        except TypeError:
+            raise only_maps(purpose, value) from None
+        change_own(new)
         for name, change in inner:
             if name in new:
                 new[name] = change(new[name])
         return new
 
-    return convert_deep if inner else convert
+    return Plan(None, convert, None if inner else ValueEdit(None, change_own, in_place=True))
 
 
 def _edit_inside(edits: EditTree, purpose: str) -> Convert:
@@ -79,7 +80,7 @@ def _edit_inside(edits: EditTree, purpose: str) -> Convert:
 
     Lists are edited item by item. What is no map has no such field and stays as it is.
     """
-    edit = edit_map(edits, purpose)
+    edit = edit_map(edits, purpose).convert
 
     def convert(value: Any) -> Any:
         if isinstance(value, dict):
@@ -108,18 +109,20 @@ def edit_struct(
         if edit is None:
             continue
         if callable(edit):
-            new_schema, change = edit(field.schema)
+            new_schema, change, _ = edit(field.schema)
         else:
-            new_schema, change = _edit_nested(
+            new_schema, change, _ = _edit_nested(
                 field.schema, edit, purpose, replace_nulls=replace_nulls
             )
         if change is not unchanged:
             changes.append((field.name, change))
         if new_schema is not None and new_schema is not field.schema:
             new_schemas[field.name] = new_schema
-    convert = _struct_function(tuple(changes), defaults_of(schema) if replace_nulls else ())
+    change_own, convert = _struct_functions(
+        tuple(changes), defaults_of(schema) if replace_nulls else ()
+    )
     if not new_schemas:
-        return Plan(schema, convert)
+        return Plan(schema, convert, ValueEdit(schema, change_own, in_place=True))
     builder = same_basics(schema)
     for field in schema.fields:
         builder.field(field.name, new_schemas.get(field.name, field.schema))
@@ -128,30 +131,27 @@ def edit_struct(
             builder.optional()
         if schema.default is not None:
             builder.default(convert(schema.default))
-    return Plan(builder.build(), convert)
+    new_schema = builder.build()
+    return Plan(new_schema, convert, ValueEdit(new_schema, change_own, in_place=True))
 
 
-def _struct_function(
+def _struct_functions(
     changes: tuple[tuple[str, Convert], ...], defaults: tuple[tuple[str, Any], ...]
-) -> Convert:
+) -> tuple[Convert, Convert]:
+    """The function that edits a dict of its own, and the one that makes a new dict."""
+
+    def change_own(new: Any, _: object = None) -> Any:
+        get = new.get
+        if defaults:
+            new |= {name: default for name, default in defaults if get(name) is None}
+        for name, change in changes:
+            new[name] = change(get(name))
+        return new
+
     def convert(value: Any) -> Any:
-        new = {**value}
-        get = new.get
-        for name, change in changes:
-            new[name] = change(get(name))
-        return new
+        return change_own({**value})
 
-    def convert_with_defaults(value: Any) -> Any:
-        new = {**value}
-        get = new.get
-        new |= {name: default for name, default in defaults if get(name) is None}
-        for name, change in changes:
-            new[name] = change(get(name))
-        return new
-
-    if defaults:
-        return convert_with_defaults
-    return convert if changes else unchanged
+    return change_own, convert if changes or defaults else unchanged
 
 
 def _edit_nested(schema: Schema, edits: EditTree, purpose: str, *, replace_nulls: bool) -> Plan:
@@ -160,7 +160,7 @@ def _edit_nested(schema: Schema, edits: EditTree, purpose: str, *, replace_nulls
         plan = edit_struct(schema, edits, purpose, replace_nulls=replace_nulls, keep_flags=True)
         return Plan(plan.schema, unless_null(plan.convert))
     if schema.type is Type.ARRAY and schema.value_schema is not None:
-        new_items, convert = _edit_nested(
+        new_items, convert, _ = _edit_nested(
             schema.value_schema, edits, purpose, replace_nulls=replace_nulls
         )
         if convert is unchanged:
@@ -181,9 +181,11 @@ def _edit_entries(
     changes: list[tuple[str, Convert]] = []
     for name, edit in edits.items():
         if callable(edit):
-            new_schema, change = edit(entries)
+            new_schema, change, _ = edit(entries)
         else:
-            new_schema, change = _edit_nested(entries, edit, purpose, replace_nulls=replace_nulls)
+            new_schema, change, _ = _edit_nested(
+                entries, edit, purpose, replace_nulls=replace_nulls
+            )
         if new_schema != entries:
             return Plan(schema, unless_null(failing(_would_differ(purpose, name))))
         changes.append((name, change))

@@ -115,9 +115,9 @@ class TimestampConverter(KeyOrValue[R], Generic[R]):
         if self._edits is None:
             return self._edit(schema)
         if schema is None:
-            convert = edit_map(self._edits, PURPOSE)
+            convert = edit_map(self._edits, PURPOSE).convert
             return Plan(None, lambda value: None if value is None else convert(value))
-        new_schema, convert = edit_struct(
+        new_schema, convert, _ = edit_struct(
             schema, self._edits, PURPOSE, replace_nulls=self._replace_nulls, keep_flags=True
         )
         return Plan(new_schema, lambda value: None if value is None else convert(value))

@@ -53,7 +53,7 @@ class ValueToKey(Transformation[R], Generic[R]):
         self._plans = PlanCache(self._plan)
 
     def apply(self, record: R) -> R | None:
-        schema, convert = self._plans.plan_for(record.value_schema)
+        schema, convert, _ = self._plans.plan_for(record.value_schema)
         record.key = convert(record.value)
         record.key_schema = schema
         return record
@@ -66,7 +66,7 @@ class ValueToKey(Transformation[R], Generic[R]):
         for record in records:
             schema = record.value_schema
             if schema is not seen:
-                key_schema, convert = plan_for(schema)
+                key_schema, convert, _ = plan_for(schema)
                 seen = schema
             record.key = convert(record.value)
             record.key_schema = key_schema

@@ -77,12 +77,16 @@ def _compile(schema: Schema) -> Writer:
             return _PRIMITIVES[schema.type]
 
 
-def _struct(schema: Schema) -> Writer:
-    # Java's Struct leaves null fields out, so the writers of its fields never meet one.
-    fields = [
+def _fields(schema: Schema) -> list[tuple[str, Writer]]:
+    """The writers of a struct's fields. Java's Struct leaves null fields out: they meet none."""
+    return [
         (f.name, _compile(f.schema) if f.schema.type.is_primitive else _later(f.schema))
         for f in schema.fields
     ]
+
+
+def _struct(schema: Schema) -> Writer:
+    fields = _fields(schema)
 
     def write(value: Mapping[str, Any]) -> str:
         get = value.get

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from time import perf_counter
 from typing import Any
 
+from connect.data.schema import Schema
 from connect.pipeline.failures import Failure, Retry, Stage
-from connect.plugin import Predicate, Transformation
+from connect.plugin import Predicate, Transformation, ValueEdit
+
+# Plans are kept for so many schemas: one that comes new with each record must not fill the memory.
+MOST_PLANS = 256
+
+# The new schema, whether the value is copied first, and what is done to it.
+_FusedPlan = tuple[Schema | None, bool, list[Callable[[Any, Any], Any]]]
 
 
 @dataclass(slots=True)
@@ -40,11 +48,87 @@ class Step:
         return result
 
 
+class _Fused:
+    """Neighbouring steps that change the value alone, done in one loop on one copy of it."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = steps
+        # By a schema's identity; the entry holds the schema, so its id can't pass to another.
+        self._plans: dict[int, tuple[Schema | None, _FusedPlan | None]] = {}
+
+    def fits(self, records: Sequence[Any]) -> bool:
+        """Whether these records, judged by the first, are better done together than in steps."""
+        return self._plan(records[0].value_schema) is not None
+
+    def apply_batch(self, records: Sequence[Any]) -> list[Any]:
+        result = [*records]
+        seen: object = self  # no schema
+        plan: _FusedPlan | None = None
+        for i, record in enumerate(records):
+            value = record.value
+            schema = record.value_schema
+            if schema is not seen:
+                plan = self._plan(schema)
+                seen = schema
+            if value is None or plan is None:
+                result[i] = self._apply(record)
+                continue
+            new_schema, copies, changes = plan
+            if copies:
+                value = {**value}
+            for change in changes:
+                value = change(value, record)
+            record.value = value
+            record.value_schema = new_schema
+        return result
+
+    def _apply(self, record: Any) -> Any:
+        for step in self.steps:
+            record = step.apply(record)
+            if record is None:
+                break
+        return record
+
+    def _plan(self, schema: Schema | None) -> _FusedPlan | None:
+        known = self._plans.get(id(schema))
+        if known is None:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            known = self._plans[id(schema)] = (schema, self._make(schema))
+        return known[1]
+
+    def _make(self, schema: Schema | None) -> _FusedPlan | None:
+        edits: list[ValueEdit] = []
+        for step in self.steps:
+            edit = step.transform.value_edit(schema)
+            if edit is None:
+                return None
+            edits.append(edit)
+            schema = edit.schema
+        return schema, edits[0].in_place, [edit.change for edit in edits]
+
+
+def _in_stages(steps: Sequence[Step]) -> list[_Fused | Step]:
+    """The steps, with neighbours that can be done together as one."""
+    stages: list[_Fused | Step] = []
+    for fusible, run in groupby(steps, key=_fusible):
+        some = [*run]
+        stages += [_Fused(some)] if fusible and len(some) > 1 else some
+    return stages
+
+
+def _fusible(step: Step) -> bool:
+    return step.predicate is None and (
+        type(step.transform).value_edit is not Transformation.value_edit
+    )
+
+
 class Chain:
     """All steps. Batches go through step by step; a batch that raises goes record by record."""
 
     def __init__(self, steps: Sequence[Step], retry: Retry) -> None:
         self.steps = list(steps)
+        self._stages = _in_stages(self.steps)
         self._retry = retry
 
     def run(
@@ -63,17 +147,24 @@ class Chain:
     def _batch(self, records: list[Any]) -> list[Any]:
         places: list[int] | None = None
         count = len(records)
-        for step in self.steps:
-            started = perf_counter()
-            records = step.apply_batch(records)
-            step.seconds += perf_counter() - started
-            if not all(records):
-                if places is None:
-                    places = list(range(count))
-                places = [p for p, r in zip(places, records, strict=True) if r is not None]
-                records = [r for r in records if r is not None]
+        for stage in self._stages:
+            parts: Sequence[_Fused | Step] = [stage]
+            if isinstance(stage, _Fused) and not stage.fits(records):
+                parts = stage.steps
+            for part in parts:
+                started = perf_counter()
+                records = part.apply_batch(records)
+                took = perf_counter() - started
+                steps = part.steps if isinstance(part, _Fused) else [part]
+                for step in steps:
+                    step.seconds += took / len(steps)
+                if not all(records):
+                    if places is None:
+                        places = list(range(count))
+                    places = [p for p, r in zip(places, records, strict=True) if r is not None]
+                    records = [r for r in records if r is not None]
                 if not records:
-                    break
+                    return [None] * count
         if places is None:
             return records
         result: list[Any] = [None] * count

@@ -51,7 +51,7 @@ def registry(say: Say) -> Iterator[str]:
 def postgres() -> Iterator[str]:
     """A PostgreSQL server; gives a libpq URL. PostgresMissingError where there are no binaries."""
     postgres_server.find_binaries()
-    with server(postgres_server.prepare) as launch:
+    with server(postgres_server.prepare) as (launch, _):
         yield launch.service.address
 
 
@@ -62,17 +62,16 @@ def mariadb() -> Iterator[str]:
         yield external
         return
     mariadb_server.find_binaries()
-    with server(mariadb_server.prepare) as launch:
+    with server(mariadb_server.prepare) as (launch, _):
         yield launch.service.address
 
 
 @contextmanager
-def server(prepare: Callable[[Path], Launch]) -> Iterator[Launch]:
+def server(prepare: Callable[[Path], Launch]) -> Iterator[tuple[Launch, Process]]:
     """Whatever `prepare` says how to start in the directory it is given."""
     with _guarded_directory() as (home, guard):
         launch = prepare(home)
-        start(launch, lambda body: guard.watch(body, launch.stop_signal))
-        yield launch
+        yield launch, start(launch, lambda body: guard.watch(body, launch.stop_signal))
 
 
 @contextmanager

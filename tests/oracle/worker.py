@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from penstock.stack import jars, jvm, kafka, throwaway
 from penstock.stack.java import find_java
-from penstock.stack.process import Launch, Service, free_port
+from penstock.stack.process import Launch, Process, Service, free_port
 
 BUNDLE = jars.Bundle(
     "oracle",
@@ -62,6 +62,7 @@ class Oracle:
     url: str
     group: str | None
     log: Path
+    pid: int
 
 
 def libraries(say: Callable[[str], None]) -> Path:
@@ -96,8 +97,8 @@ def distributed(
         **(options.settings if options else {}),
     }
     try:
-        with _worker("ConnectDistributed", bootstrap, settings, say, options) as launch:
-            yield Oracle(launch.service.address, settings["group.id"], launch.log)
+        with _worker("ConnectDistributed", bootstrap, settings, say, options) as (launch, process):
+            yield Oracle(launch.service.address, settings["group.id"], launch.log, process.pid)
     finally:
         admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
         topics = [settings[f"{kind}.storage.topic"] for kind in _STORES]
@@ -111,8 +112,8 @@ def standalone(
 ) -> Iterator[Oracle]:
     """A worker that keeps its source offsets in a file and its connectors in memory."""
     settings = dict(options.settings) if options else {}
-    with _worker("ConnectStandalone", bootstrap, settings, say, options) as launch:
-        yield Oracle(launch.service.address, None, launch.log)
+    with _worker("ConnectStandalone", bootstrap, settings, say, options) as (launch, process):
+        yield Oracle(launch.service.address, None, launch.log, process.pid)
 
 
 @contextmanager
@@ -122,7 +123,7 @@ def _worker(
     settings: Mapping[str, str],
     say: Callable[[str], None],
     options: Options | None,
-) -> Iterator[Launch]:
+) -> Iterator[tuple[Launch, Process]]:
     chosen = options or Options()
     files = libraries(say)
 
@@ -151,8 +152,8 @@ def _worker(
             log=home / "connect.log",
         )
 
-    with throwaway.server(prepare) as launch:
-        yield launch
+    with throwaway.server(prepare) as running:
+        yield running
 
 
 def _is_healthy(url: str) -> bool:

@@ -1,0 +1,116 @@
+"""The JDBC sink beside Debezium's, into PostgreSQL."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+
+from bench import processes
+from bench.runs import Bench, Goal, Row, Sample, alternate, throughput
+from bench.sides import SETTINGS, Side
+from bench.works import orders
+from penstock.stack import jars, throwaway
+
+DEBEZIUM = "3.4.0.Final"
+_BUNDLE = jars.Bundle(
+    "debezium-jdbc",
+    f"Debezium's JDBC sink {DEBEZIUM} (120 MB)",
+    (jars.Artefact("io.debezium", "debezium-connector-jdbc", DEBEZIUM),),
+)
+# The worker has these itself, and two copies of Jackson do not get along.
+_LEFT_OUT = ("jackson-", "slf4j-", "ojdbc", "mssql-", "mysql-", "mariadb-")
+_SIZE = "2000"
+
+
+def to_postgres(bench: Bench) -> list[Row]:
+    count = bench.records(100_000)
+    # By mode, the orders that come. Half of the upserts are updates; the last order is a new one.
+    half = count // 2
+    numbers = {
+        "insert": range(count),
+        "upsert": [*(number % half for number in range(count - 1)), half],
+    }
+    theirs, ours = bench.sides(plugins=(_plugin(bench),))
+    rows = []
+    with throwaway.postgres() as url, psycopg.connect(url, autocommit=True) as database:
+        server = processes.below_us("/postgres")
+        assert server is not None
+        bench.watched["database"] = server
+        for mode, some in numbers.items():
+            topic = bench.filled(f"rows-{mode}", partial(orders.enveloped, some))
+            row = Row(
+                f"jdbc-{mode}", f"JDBC sink, {mode}, to PostgreSQL", Goal(3.0), "rows/s",
+                f"Debezium {DEBEZIUM}", settings={**SETTINGS, "batch.size": _SIZE},
+            )  # fmt: skip
+
+            run = partial(_run, bench, url, database, topic, mode, count, some[-1])
+            rows.append(alternate(bench, row, partial(run, theirs), partial(run, ours)))
+    del bench.watched["database"]
+    return rows
+
+
+def _run(
+    bench: Bench,
+    url: str,
+    database: psycopg.Connection,
+    topic: str,
+    mode: str,
+    count: int,
+    last: int,
+    side: Side,
+) -> Sample:
+    table = bench.name("rows").replace("-", "_")
+    config = {
+        **_config(url), "topics": topic, "insert.mode": mode, "collection.name.format": table,
+    }  # fmt: skip
+    try:
+        done = _progress(database, table, count, last)
+        return throughput(bench, side, table, config, done, count)
+    finally:
+        database.execute(f'DROP TABLE IF EXISTS "{table}"')
+
+
+def _config(url: str) -> dict[str, str]:
+    place = urlsplit(url)
+    return {
+        "connector.class": "io.debezium.connector.jdbc.JdbcSinkConnector",
+        "tasks.max": "1",
+        "connection.url": f"jdbc:postgresql://{place.hostname}:{place.port}{place.path}",
+        "connection.username": place.username or "",
+        "connection.password": "none",
+        "primary.key.mode": "record_value",
+        "primary.key.fields": "id",
+        "schema.evolution": "basic",
+        "batch.size": _SIZE,
+        "value.converter": SETTINGS["value.converter"],
+        "value.converter.schemas.enable": "true",
+    }
+
+
+def _progress(database: psycopg.Connection, table: str, count: int, last: int) -> Callable[[], int]:
+    """None, some or all: two rows are looked for, because counting them all takes long."""
+    found = f'SELECT count(*) FROM "{table}" WHERE id IN (%s, %s)'
+
+    def done() -> int:
+        try:
+            answer = database.execute(found, [orders.FIRST_ID, orders.FIRST_ID + last]).fetchone()
+        except psycopg.errors.UndefinedTable:
+            return 0
+        return (0, 1, count)[answer[0] if answer else 0]
+
+    return done
+
+
+def _plugin(bench: Bench) -> Path:
+    folder = bench.folder / "debezium" / "jdbc"
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        for jar in jars.retrieve(_BUNDLE, bench.say).glob("*.jar"):
+            if not jar.name.startswith(_LEFT_OUT):
+                shutil.copy(jar, folder)
+    return folder.parent

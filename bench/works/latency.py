@@ -1,0 +1,93 @@
+"""From produce to the sink's file, at a hundred records a second."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from statistics import quantiles
+
+import orjson
+from confluent_kafka import Producer
+
+from bench.runs import Bench, CouldNotRunError, Goal, Row, Sample, connector
+from bench.sides import SETTINGS, Side
+from bench.works import orders, sinks
+
+RATE = 100
+_LOOK_SECONDS = 0.0002
+
+
+def to_file(bench: Bench) -> list[Row]:
+    count = bench.records(1000)
+    no_worse = Goal(1.0, at_least=False)
+    half = Row(
+        "latency-p50", "produce → sink file at 100/s, p50", no_worse, "ms", settings=SETTINGS
+    )
+    most = Row(
+        "latency-p99", "produce → sink file at 100/s, p99", no_worse, "ms", settings=SETTINGS
+    )
+    for number in range(-1, bench.rounds):
+        for place, side in enumerate(bench.sides()):
+            waited = _run(bench, side, 200 if number < 0 else count)
+            cuts = quantiles(waited, n=100)
+            bench.say(f"latency, {side.name}: p50 {cuts[49]:.2f} ms, p99 {cuts[98]:.2f} ms")
+            if number >= 0:
+                for row, cut in ((half, cuts[49]), (most, cuts[98])):
+                    (row.ours if place else row.theirs).append(Sample(cut))
+    return [half, most]
+
+
+def _run(bench: Bench, side: Side, count: int) -> list[float]:
+    """Milliseconds that each record took."""
+    name = bench.topic(bench.name("latency"))
+    out = bench.folder / name
+    config = {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+        "tasks.max": "1",
+        "topics": name,
+        "file": str(out),
+        **sinks.TRANSFORMS,
+    }
+    producer = Producer({"bootstrap.servers": bench.bootstrap, "linger.ms": 0})
+    with connector(side, name, config):
+        # One record ahead tells that the sink listens, and how long a line is.
+        producer.produce(name, orjson.dumps(orders.order(0)))
+        length = _first_line(out)
+        sent: list[float] = []
+        seen: list[float] = []
+        watcher = threading.Thread(target=_watch, args=(out, length, count, seen), daemon=True)
+        watcher.start()
+        due = time.perf_counter() + 0.5
+        for number in range(1, count + 1):
+            due += 1 / RATE
+            time.sleep(max(0.0, due - time.perf_counter()))
+            value = orjson.dumps(orders.order(number))
+            sent.append(time.perf_counter())
+            producer.produce(name, value)
+            producer.poll(0)
+        watcher.join(30)
+    out.unlink(missing_ok=True)
+    bench.drop(name)
+    if len(seen) < count:
+        raise CouldNotRunError(f"{side.name} wrote {len(seen)} of {count} records")
+    return [(end - begin) * 1000 for begin, end in zip(sent, seen, strict=True)]
+
+
+def _first_line(out: Path) -> int:
+    deadline = time.monotonic() + 60
+    while not out.exists() or not out.stat().st_size:
+        if time.monotonic() > deadline:
+            raise CouldNotRunError("the sink wrote nothing within a minute")
+        time.sleep(0.05)
+    time.sleep(0.5)  # should the line have been written in parts
+    return out.stat().st_size
+
+
+def _watch(out: Path, length: int, count: int, seen: list[float]) -> None:
+    deadline = time.monotonic() + count / RATE + 30
+    while len(seen) < count and time.monotonic() < deadline:
+        lines = out.stat().st_size // length - 1
+        if lines > len(seen):
+            seen += [time.perf_counter()] * (lines - len(seen))
+        time.sleep(_LOOK_SECONDS)

@@ -1,0 +1,63 @@
+"""Sources: lines of a file, through transforms, to a topic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.runs import Bench, Goal, Row, Sample, alternate, throughput
+from bench.sides import SETTINGS, Side
+
+EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
+
+TRANSFORMS = {
+    "transforms": "line,origin",
+    "transforms.line.type": "org.apache.kafka.connect.transforms.HoistField$Value",
+    "transforms.line.field": "line",
+    "transforms.origin.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": "bench",
+}
+
+
+def from_file(bench: Bench) -> list[Row]:
+    row = Row("source-file", "source: file, two transforms, JSON, to topic", Goal(3.0))
+    return [_compared(bench, row, {}, bench.records(1_000_000))]
+
+
+def exactly_once(bench: Bench) -> list[Row]:
+    row = Row("source-eos", "the same with exactly-once", Goal(2.0))
+    return [_compared(bench, row, EXACTLY_ONCE, bench.records(500_000))]
+
+
+def _compared(bench: Bench, row: Row, settings: dict[str, str], count: int) -> Row:
+    lines = _lines(bench, count)
+    theirs, ours = bench.sides(settings)
+    row.settings = {**SETTINGS, **settings, "batch.size": "2000"}
+
+    def once(side: Side) -> Sample:
+        name = bench.topic(bench.name(row.work))
+        config = {
+            "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+            "tasks.max": "1",
+            "topic": name,
+            "file": str(lines),
+            "batch.size": "2000",
+            **TRANSFORMS,
+        }
+        try:
+            return throughput(bench, side, name, config, lambda: bench.written(name), count)
+        finally:
+            bench.drop(name)
+
+    return alternate(bench, row, lambda: once(theirs), lambda: once(ours))
+
+
+def _lines(bench: Bench, count: int) -> Path:
+    file = bench.folder / f"lines-{count}"
+    if not file.exists():
+        with file.open("w") as out:
+            out.writelines(
+                f"{n:010} a line of a log as programs write them, with a word or two, {n % 97:02}\n"
+                for n in range(count)
+            )
+    return file

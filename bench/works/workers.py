@@ -1,0 +1,72 @@
+"""A worker by itself: how soon it is there, and how much memory it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from bench import processes
+from bench.runs import Bench, CouldNotRunError, Goal, Row, Sample
+from bench.sides import Side, jvm_worker, penstock_worker
+
+CONNECTORS = 20
+_SETTLE_SECONDS = 3.0  # for what a start leaves to be done
+_THREADS = {"task.isolation": "thread"}
+
+
+def alone(bench: Bench) -> list[Row]:
+    bench.stop_workers()
+    a_third = Goal(1 / 3, at_least=False)
+    start = Row("cold-start", "worker: cold start to healthy", a_third, "s")
+    idle = Row("idle", "worker: idle, memory of all its processes", a_third, "MB")
+    many = Row(
+        "idle-20", f"worker: {CONNECTORS} idle sinks, a process a task",
+        Goal(0.7, at_least=False), "MB",
+    )  # fmt: skip
+    threads = Row(
+        "idle-20-threads", f"worker: {CONNECTORS} idle sinks, task.isolation=thread", a_third, "MB"
+    )
+    topic = bench.topic(bench.name("idle"))
+    for number in range(bench.rounds):
+        jvm = _look(bench, jvm_worker(bench.bootstrap, {}, bench.say), topic)
+        ours = _look(bench, penstock_worker(bench.bootstrap, {}), topic)
+        in_threads = _look(bench, penstock_worker(bench.bootstrap, _THREADS), topic)
+        for place, row in enumerate((start, idle, many)):
+            row.theirs.append(Sample(jvm[place]))
+            row.ours.append(Sample(ours[place]))
+        threads.theirs.append(Sample(jvm[2]))
+        threads.ours.append(Sample(in_threads[2]))
+        bench.say(f"worker, round {number + 1}: JVM {jvm}, Penstock {ours}, threads {in_threads}")
+    return [start, idle, many, threads]
+
+
+def _look(
+    bench: Bench, worker: AbstractContextManager[Side], topic: str
+) -> tuple[float, float, float]:
+    """Seconds to start, MB when idle, MB with idle connectors."""
+    with worker as side:
+        time.sleep(_SETTLE_SECONDS)
+        idle = processes.memory(side.pid)
+        names = [bench.name("idle-sink") for _ in range(CONNECTORS)]
+        for name in names:
+            side.create(
+                name,
+                {
+                    "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+                    "tasks.max": "1",
+                    "topics": topic,
+                    "file": str(bench.folder / name),
+                },
+            )
+        _until(lambda: all(side.runs(name, 1) for name in names), f"{side.name}'s idle sinks")
+        time.sleep(_SETTLE_SECONDS)
+        return side.start_seconds, idle / 1e6, processes.memory(side.pid) / 1e6
+
+
+def _until(reached: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 180
+    while not reached():
+        if time.monotonic() > deadline:
+            raise CouldNotRunError(f"{what} did not all run within three minutes")
+        time.sleep(0.3)
