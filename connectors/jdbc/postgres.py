@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RootTransaction
 
+from connectors.jdbc.copy_text import copy_text
 from connectors.jdbc.dialects import Dialect, Row, Write, on_conflict
 from connectors.jdbc.kinds import Convert, Kind, kind_of, to_json
 from connectors.jdbc.shapes import Column, Shape
@@ -115,6 +116,11 @@ def _driver(connection: Connection) -> Any:
 
 def _copy(connection: Connection, into: str, rows: Sequence[Row]) -> None:
     raw = _driver(connection)
+    text = copy_text(rows)
     with raw.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
+        if text is not None:
+            # Twice as fast as row by row through the driver.
+            copy.write(text.encode(raw.info.encoding))
+            return
         for row in rows:
             copy.write_row(row)

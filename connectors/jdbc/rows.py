@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 from connect import DataError, Schema, SinkRecord, Type
@@ -13,6 +12,7 @@ from connectors.jdbc.shapes import Column, Shape, TableName
 
 Getter = Callable[[SinkRecord], Any]
 Row = tuple[Any, ...]
+Columns = Callable[[Sequence[SinkRecord]], list[list[Any]]]
 
 KAFKA_COLUMNS = ("__connect_topic", "__connect_partition", "__connect_offset")
 
@@ -52,12 +52,12 @@ class RowSettings:
 class RowMaker:
     """Makes rows of records that have the same topic and schemas.
 
-    `row` gives the key's values, then the others; `key` the key's alone.
+    `columns` gives the values of the key's columns, then of the others; `keys` the key's alone.
     """
 
     shape: Shape
-    row: Callable[[SinkRecord], Row]
-    key: Callable[[SinkRecord], Row]
+    columns: Columns
+    keys: Columns
 
 
 def row_maker(
@@ -87,8 +87,8 @@ def row_maker(
     shape = Shape(table, tuple(c for c, _ in keys), tuple(c for c, _ in rest))
     return RowMaker(
         shape,
-        _row(settings, [*keys, *rest]),
-        _row(settings, keys),
+        _columns(settings, [*keys, *rest]),
+        _columns(settings, keys),
     )
 
 
@@ -186,53 +186,30 @@ def _header(name: str) -> Getter:
     return get
 
 
-def _row(settings: RowSettings, fields: _Fields) -> Callable[[SinkRecord], Row]:
-    """One function that gives all the values of a row."""
-    names = [get for _, get in fields if isinstance(get, str)]
-    defaults = [
-        (place, column.schema.default)
-        for place, (column, _) in enumerate(fields)
-        if column.schema.default is not None
+def _columns(settings: RowSettings, fields: _Fields) -> Columns:
+    """One function that gives all columns of a batch."""
+    wanted = [
+        (get, column.schema.default if settings.null_is_default else None) for column, get in fields
     ]
-    if len(names) == len(fields) and len(names) > 1:
-        take = _all_fields(names)
-    else:
-        take = _mixed([_getter(get) for _, get in fields])
-    return _with_defaults(take, defaults) if defaults and settings.null_is_default else take
+
+    def columns(records: Sequence[SinkRecord]) -> list[list[Any]]:
+        values = [record.value for record in records]
+        made = []
+        for get, default in wanted:
+            if isinstance(get, str):
+                column = _field(values, get)
+            else:
+                column = [get(record) for record in records]
+            if default is not None:
+                column = [default if value is None else value for value in column]
+            made.append(column)
+        return made
+
+    return columns
 
 
-def _all_fields(names: Sequence[str]) -> Callable[[SinkRecord], Row]:
-    quick = itemgetter(*names)
-
-    def row(record: SinkRecord) -> Row:
-        try:
-            return quick(record.value)  # type: ignore[no-any-return]
-        except KeyError:  # an absent field is a null
-            return tuple(map(record.value.get, names))
-
-    return row
-
-
-def _getter(get: Getter | str) -> Getter:
-    if isinstance(get, str):
-        name = get
-        return lambda record: record.value.get(name)
-    return get
-
-
-def _mixed(getters: Iterable[Getter]) -> Callable[[SinkRecord], Row]:
-    each = tuple(getters)
-    return lambda record: tuple([get(record) for get in each])
-
-
-def _with_defaults(
-    take: Callable[[SinkRecord], Row], defaults: Sequence[tuple[int, Any]]
-) -> Callable[[SinkRecord], Row]:
-    def row(record: SinkRecord) -> Row:
-        values = list(take(record))
-        for place, default in defaults:
-            if values[place] is None:
-                values[place] = default
-        return tuple(values)
-
-    return row
+def _field(values: list[dict[str, Any]], name: str) -> list[Any]:
+    try:
+        return [value[name] for value in values]
+    except KeyError:  # an absent field is a null
+        return [value.get(name) for value in values]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from itertools import groupby, repeat
+from operator import itemgetter
+from typing import Any, ClassVar, NoReturn
 
 from sqlalchemy import Connection
 
@@ -39,7 +41,7 @@ log = logging.getLogger(__name__)
 _MOST_PLANS = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
     """How records of one topic and one pair of schemas are written."""
 
@@ -52,11 +54,8 @@ class _Plan:
     schemas: tuple[Schema | None, Schema | None]
 
 
-class _Item(NamedTuple):
-    record: SinkRecord
-    plan: _Plan
-    row: Row
-    key: Row
+# A record, how it is written, its row, and the row's key.
+_Item = tuple[SinkRecord, _Plan, Row, Row]
 
 
 class _Segment:
@@ -76,14 +75,18 @@ class _Segment:
             return by_key or self.write is None
         return self.write is None or self.write is plan.write
 
-    def add(self, item: _Item, *, by_key: bool) -> None:
-        if item.plan.is_delete:
-            self.delete = item.plan.write
-            self.deleted[item.key] = None
-            self.rows.pop(item.key, None)
+    def add(self, plan: _Plan, items: Iterable[_Item], *, by_key: bool) -> None:
+        if plan.is_delete:
+            self.delete = plan.write
+            for _, _, _, key in items:
+                self.deleted[key] = None
+                self.rows.pop(key, None)
+        elif by_key:
+            self.write = plan.write
+            self.rows.update([(key, row) for _, _, row, key in items])
         else:
-            self.write = item.plan.write
-            self.rows[item.key if by_key else len(self.rows)] = item.row
+            self.write = plan.write
+            self.rows.update(enumerate([row for _, _, row, _ in items], len(self.rows)))
 
 
 class JdbcSinkTask(SinkTask):
@@ -164,7 +167,7 @@ class JdbcSinkTask(SinkTask):
                 raise
             savepoint.rollback()
             if len(items) == 1:
-                self._report(items[0].record, _refused(error), error)
+                self._report(items[0][0], _refused(error), error)
             else:
                 middle = len(items) // 2
                 self._narrow(connection, items[:middle])
@@ -200,45 +203,70 @@ class JdbcSinkTask(SinkTask):
     # -- from records to rows ---------------------------------------------------------------
 
     def _items(self, records: list[SinkRecord]) -> list[_Item]:
+        """What is to be written, in order. Records that have no form as rows are reported."""
         items: list[_Item] = []
-        plan: _Plan | None = None
-        last: tuple[Any, ...] | None = None
+        run: list[tuple[SinkRecord, SinkRecord]] = []  # as it came, and unwrapped: of one plan
+        of_run: _Plan | None = None
         for original in records:
             try:
                 record = self._unwrapped(original)
                 if record is None:
                     continue
-                kind = (
-                    record.topic, id(record.key_schema), id(record.value_schema),
-                    record.value is None,
-                )  # fmt: skip
-                if kind != last or record.value_schema is None or record.key_schema is None:
-                    wrapped = record is not original
-                    plan, last = self._plan(record, wrapped=wrapped), kind
-                if plan is not None:
-                    items.append(self._item(original, record, plan))
-            except (DataError, ValueError, TypeError, AttributeError, KeyError) as error:
-                told = error if isinstance(error, DataError) else DataError(
-                    f"The record does not fit its schema: {error}"
-                )  # fmt: skip
-                self._report(original, told, error)
+                if not run or not _is_alike(record, run[-1][1]):
+                    plan = self._plan(record, wrapped=record is not original)
+                    if plan is not of_run:
+                        self._take(items, of_run, run)
+                        run, of_run = [], plan
+            except _UNFIT as error:
+                self._report_unfit(original, error)
+                continue
+            if of_run is not None:
+                run.append((original, record))
+        self._take(items, of_run, run)
         return items
 
-    def _item(self, original: SinkRecord, record: SinkRecord, plan: _Plan) -> _Item:
-        row = plan.maker.key(record) if plan.is_delete else plan.maker.row(record)
-        if plan.converts:
-            values = list(row)
-            for place, convert in plan.converts:
-                if values[place] is not None:
-                    values[place] = convert(values[place])
-            row = tuple(values)
-        keys = plan.maker.shape.keys
-        key = row[: len(keys)]
-        if None in key:
-            name = keys[key.index(None)].name
-            raise DataError(f"The record has no value for the key column {name} of {plan.table}")
-        hash(key)
-        return _Item(original, plan, row, key)
+    def _take(
+        self,
+        items: list[_Item],
+        plan: _Plan | None,
+        run: Sequence[tuple[SinkRecord, SinkRecord]],
+    ) -> None:
+        """Add the items of records with one plan; if that fails, one by one."""
+        if plan is None or not run:
+            return
+        try:
+            items += self._of_plan(plan, run)
+        except _UNFIT as error:
+            if len(run) == 1:
+                self._report_unfit(run[0][0], error)
+                return
+            for each in run:
+                self._take(items, plan, [each])
+
+    def _of_plan(
+        self, plan: _Plan, run: Sequence[tuple[SinkRecord, SinkRecord]]
+    ) -> Iterable[_Item]:
+        records = [record for _, record in run]
+        columns = plan.maker.keys(records) if plan.is_delete else plan.maker.columns(records)
+        for place, convert in plan.converts:
+            columns[place] = [None if v is None else convert(v) for v in columns[place]]
+        rows = [*zip(*columns, strict=True)]
+        names = plan.maker.shape.keys
+        for column, values in zip(names, columns, strict=False):
+            if any(value is None for value in values):
+                raise DataError(
+                    f"The record has no value for the key column {column.name} of {plan.table}"
+                )
+        keys: list[Row] = [row[: len(names)] for row in rows] if names else [()] * len(rows)
+        set(keys)  # raises if a key is no key
+        originals = [original for original, _ in run]
+        return zip(originals, repeat(plan), rows, keys, strict=False)
+
+    def _report_unfit(self, record: SinkRecord, error: Exception) -> None:
+        told = error if isinstance(error, DataError) else DataError(
+            f"The record does not fit its schema: {error}"
+        )  # fmt: skip
+        self._report(record, told, error)
 
     def _unwrapped(self, record: SinkRecord) -> SinkRecord | None:
         schema = record.value_schema
@@ -326,16 +354,32 @@ class JdbcSinkTask(SinkTask):
         return make(shape)
 
 
+# What making a row of a record raises when the record is to blame.
+_UNFIT = (DataError, ValueError, TypeError, AttributeError, KeyError)
+
+
+def _is_alike(record: SinkRecord, other: SinkRecord) -> bool:
+    """Whether two records have the same plan for sure."""
+    return (
+        record.value_schema is other.value_schema
+        and record.key_schema is other.key_schema
+        and record.topic == other.topic
+        and (record.value is None) is (other.value is None)
+        and (record.value_schema is not None or record.value is None)
+        and (record.key_schema is not None or record.key is other.key is None)
+    )
+
+
 def _segments(items: Sequence[_Item], *, by_key: bool) -> list[_Segment]:
     """The items in as few segments as keep the order of what concerns one table."""
     segments: list[_Segment] = []
     current: dict[TableName, _Segment] = {}
-    for item in items:
-        segment = current.get(item.plan.table)
-        if segment is None or not segment.takes(item.plan, by_key=by_key):
-            segment = current[item.plan.table] = _Segment()
+    for plan, run in groupby(items, itemgetter(1)):
+        segment = current.get(plan.table)
+        if segment is None or not segment.takes(plan, by_key=by_key):
+            segment = current[plan.table] = _Segment()
             segments.append(segment)
-        segment.add(item, by_key=by_key)
+        segment.add(plan, run, by_key=by_key)
     return segments
 
 
