@@ -9,6 +9,7 @@ of the sink by phase: making rows of records, and handing them to the database.
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import sys
 import time
 from decimal import Decimal
@@ -64,6 +65,8 @@ def run(url: str, mode: str, count: int, *, again: bool = False) -> None:
             sink.record(value(n), schema=ROW, key={"id": n}, key_schema=KEY) for n in range(count)
         ]
         task.put(records[:1])
+        gc.freeze()  # as in a task's process
+        gc.set_threshold(100_000, 20, 100)
         begin, cpu = time.perf_counter(), time.process_time()
         for at in range(1, count, BATCH):
             task.put(records[at : at + BATCH])
