@@ -53,8 +53,8 @@ micro: $(READY) ## how long a record takes in every converter and transform
 	$(BIN)/python -m bench.micro_transforms
 	$(BIN)/python -m bench.micro_registry_converters
 
-chaos: $(READY) ## kill tasks and workers 50 times and count what is left
-	CHAOS_KILLS=$${CHAOS_KILLS:-50} $(BIN)/python -m pytest tests/chaos -q -s --timeout 3600
+chaos: $(READY) ## kill tasks, workers and a database again and again and count what is left
+	CHAOS_KILLS=$${CHAOS_KILLS:-50} CHAOS_ROWS=$${CHAOS_ROWS:-100000} $(BIN)/python -m pytest tests/chaos -q -s --timeout 3600
 
 lint: $(READY) ## style, types, and which room may import which
 	$(BIN)/ruff check .
