@@ -29,9 +29,12 @@ def float32(value: float) -> float:
 
     0.1 stays 0.1 though the float32 is 0.100000001490116…; too large a value becomes infinite.
     """
-    # Six digits always survive a float32, so a value that has no more is one already.
-    if float(f"{value:.6g}") == value and _FLOAT32_NORMAL <= abs(value) < 1e38:
-        return value
+    if _FLOAT32_NORMAL <= abs(value) < 1e38:
+        # Six digits always survive a float32: a value that has no more is one already, and one
+        # that is the same float32 as its first six digits prints as those.
+        short = float(f"{value:.6g}")
+        if short == value or _FLOAT32.pack(short) == _FLOAT32.pack(value):
+            return short
     try:
         packed = _FLOAT32.pack(value)
     except OverflowError:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from connect.data.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, Type
@@ -31,10 +32,21 @@ _EXACT = decimal.Context(
 _from_ordinal = dt.date.fromordinal
 
 
+@lru_cache(64)
+def decimal_reader(scale: int) -> Callable[[bytes], decimal.Decimal]:
+    """What makes decimals of this scale of their bytes."""
+    exponent, decimal_of = -scale, decimal.Decimal
+
+    def read(data: bytes) -> decimal.Decimal:
+        if not data:
+            raise DataError("Invalid Decimal: its bytes are empty, a zero is one byte 0x00")
+        return decimal_of(int.from_bytes(data, "big", signed=True)).scaleb(exponent, _EXACT)
+
+    return read
+
+
 def decimal_from_bytes(data: bytes, scale: int) -> decimal.Decimal:
-    if not data:
-        raise DataError("Invalid Decimal: its bytes are empty, a zero is one byte 0x00")
-    return decimal.Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-scale, _EXACT)
+    return decimal_reader(scale)(data)
 
 
 def decimal_to_bytes(value: decimal.Decimal, scale: int) -> bytes:
@@ -114,8 +126,7 @@ def from_base(schema: Schema) -> Callable[[Any], Any] | None:
     """What makes this schema's Python value of its plain one; None where they are the same."""
     match schema.name, schema.type:
         case (str() as name, Type.BYTES) if name == DECIMAL:
-            scale = schema.scale
-            return lambda data: decimal_from_bytes(data, scale)
+            return decimal_reader(schema.scale)
         case (str() as name, Type.INT32) if name == DATE:
             return date_from_days
         case (str() as name, Type.INT32) if name == TIME:
