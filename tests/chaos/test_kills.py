@@ -74,6 +74,7 @@ def test_exactly_once_survives_kills(kafka, topic, tmp_path, consume_all):
     name = f"killed-{topic}"
     count = 100 * KILLS
     chance = seeded()
+    admin = AdminClient({"bootstrap.servers": kafka})
     with cluster(
         kafka,
         tmp_path,
@@ -97,7 +98,7 @@ def test_exactly_once_survives_kills(kafka, topic, tmp_path, consume_all):
             # Anywhere in a transaction: what is seen is a moment old.
             goal = TASKS * count * kill // (KILLS + 1) + chance.randrange(50)
             wait_for(
-                lambda goal=goal: committed(kafka, topic) >= goal,
+                lambda goal=goal: committed(admin, topic) >= goal,
                 lambda goal=goal: f"{goal} to be committed; {workers.any.status(name)}",
                 90,
             )
@@ -118,9 +119,8 @@ def seeded():
     return random.Random(seed)
 
 
-def committed(kafka, topic):
+def committed(admin, topic):
     """How far readers of committed records can read: markers of transactions count, too."""
-    admin = AdminClient({"bootstrap.servers": kafka})
     place = TopicPartition(topic, 0)
     asked = admin.list_offsets(
         {place: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_COMMITTED
