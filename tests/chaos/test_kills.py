@@ -47,7 +47,10 @@ def test_at_least_once_survives_kills(kafka, topic, tmp_path):
         with standalone(
             kafka, tmp_path, files, plugin__path=PLUGINS, offset__flush__interval__ms=200
         ) as worker:
-            # Some tasks first, then the worker itself.
+            # Some tasks first, then the worker itself. Until both have started, the processes
+            # below the worker may be such as check their configs.
+            for part in ("source", "sink"):
+                worker.wait_running(f"{topic}-{part}")
             for _ in range(min(left - 1, chance.randrange(1, 5))):
                 seen = len(read_lines(out)) + chance.randrange(1, 200)
                 wait_for(
