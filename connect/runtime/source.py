@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import orjson
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 EMPTY_POLL_SECONDS = 0.05
 IDLE_SECONDS = 0.25
 RETRY_SECONDS = 0.1
+# How soon a stop is seen while Kafka acknowledges nothing.
+DRAIN_SECONDS = 1.0
 
 
 PRODUCER_CLASS = "org.apache.kafka.clients.producer.KafkaProducer"
@@ -108,9 +111,14 @@ class SourceLoop:
 
     def run(self) -> None:
         """Run until told to stop. The caller stops the task."""
-        try:
+        with self._stoppable():
             while not self._control.stopping:
                 self._turn()
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        try:
+            yield
         except StoppedError:
             log.warning("Stopped with records in hand; they are read again next time")
 
@@ -129,7 +137,8 @@ class SourceLoop:
 
     def finish(self) -> None:
         """Let the producer drain and store what is safe."""
-        self._commit()
+        with self._stoppable():
+            self._commit()
 
     def abandon(self) -> None:
         """After a failure: nothing more is stored."""
@@ -264,6 +273,7 @@ class SourceLoop:
         alone first: the innocent ones get through.
         """
         while self._undelivered:
+            self._drain()  # nothing else may be on its way, or it would not be alone
             refused, self._undelivered = self._undelivered, []
             failures = []
             for error, message in refused:
@@ -286,9 +296,15 @@ class SourceLoop:
         except KafkaException as error:
             refused: KafkaError = error.args[0]
             return refused
-        self._producer.flush(self._commit_timeout)
+        self._drain()
         # Successes are not reported unless the task wants to hear of them.
         return outcome[0] if outcome else None
+
+    def _drain(self) -> None:
+        """Wait until everything that was produced is acknowledged or refused."""
+        while self._producer.flush(DRAIN_SECONDS):
+            if self._control.stopping:
+                raise StoppedError
 
     # -- offsets ----------------------------------------------------------------------------
 

@@ -47,7 +47,10 @@ def test_at_least_once_survives_kills(kafka, topic, tmp_path):
         with standalone(
             kafka, tmp_path, files, plugin__path=PLUGINS, offset__flush__interval__ms=200
         ) as worker:
-            # Some tasks first, then the worker itself.
+            # Some tasks first, then the worker itself. Until both have started, the processes
+            # below the worker may be such as check their configs.
+            for part in ("source", "sink"):
+                worker.wait_running(f"{topic}-{part}")
             for _ in range(min(left - 1, chance.randrange(1, 5))):
                 seen = len(read_lines(out)) + chance.randrange(1, 200)
                 wait_for(
@@ -74,6 +77,7 @@ def test_exactly_once_survives_kills(kafka, topic, tmp_path, consume_all):
     name = f"killed-{topic}"
     count = 100 * KILLS
     chance = seeded()
+    admin = AdminClient({"bootstrap.servers": kafka})
     with cluster(
         kafka,
         tmp_path,
@@ -97,7 +101,7 @@ def test_exactly_once_survives_kills(kafka, topic, tmp_path, consume_all):
             # Anywhere in a transaction: what is seen is a moment old.
             goal = TASKS * count * kill // (KILLS + 1) + chance.randrange(50)
             wait_for(
-                lambda goal=goal: committed(kafka, topic) >= goal,
+                lambda goal=goal: committed(admin, topic) >= goal,
                 lambda goal=goal: f"{goal} to be committed; {workers.any.status(name)}",
                 90,
             )
@@ -118,9 +122,8 @@ def seeded():
     return random.Random(seed)
 
 
-def committed(kafka, topic):
+def committed(admin, topic):
     """How far readers of committed records can read: markers of transactions count, too."""
-    admin = AdminClient({"bootstrap.servers": kafka})
     place = TopicPartition(topic, 0)
     asked = admin.list_offsets(
         {place: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_COMMITTED

@@ -59,7 +59,12 @@ class RunningWorker:
 
 @contextmanager
 def standalone(
-    bootstrap: str, folder: Path, connector_files: list[Path] = (), **settings: Any
+    bootstrap: str,
+    folder: Path,
+    connector_files: list[Path] = (),
+    *,
+    environment: Mapping[str, str] | None = None,
+    **settings: Any,
 ) -> Iterator[RunningWorker]:
     """Run a worker until the block is left; its log is shown when the block raises."""
     properties = folder / "worker.properties"
@@ -81,7 +86,7 @@ def standalone(
             [sys.executable, "-m", "penstock", "standalone", properties, *connector_files],
             stdout=output,
             stderr=output,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})},
             cwd=folder,
         )
     worker = None

@@ -1,7 +1,9 @@
 """What breaks around a task: brokers, topics, disks, processes. Nothing is lost, all is told."""
 
+import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,10 @@ from confluent_kafka.admin import AdminClient
 from tests.support import topics
 from tests.support.broker import own_broker
 from tests.support.waiting import wait_for
-from tests.support.worker import json_lines, standalone
+from tests.support.worker import ROOT, json_lines, standalone
 
 PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
+CLOCK = Path(__file__).parents[2] / "support" / "clock"
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 TEXT = {
@@ -103,6 +106,39 @@ def test_without_acknowledgement_offsets_go_on_while_the_broker_hangs(broker, tm
             broker.thaw()
 
 
+@pytest.mark.parametrize("acks", ["1", "all"])
+def test_acknowledged_records_alone_count_while_the_broker_hangs(broker, tmp_path, acks):
+    """Offsets stand still with acks=1 and acks=all, and go on when the broker does."""
+    topic = topics.Topics(broker.address).create()
+    settings = {"plugin.path": PLUGINS, "offset.flush.timeout.ms": "1000"}
+    with standalone(broker.address, tmp_path, **settings) as worker:
+        endless = {"topic": topic, "count": "100000", "pause.ms": "20"}
+        acknowledged = {"producer.override.acks": acks}
+        worker.create("source", {"connector.class": "NumbersSource", **endless, **acknowledged})
+
+        def stored():
+            offsets = worker.rest.get("/connectors/source/offsets").json()["offsets"]
+            return offsets[0]["offset"]["n"] if offsets else 0
+
+        def refusals():
+            return worker.log_text().count("Offsets are not stored yet")
+
+        wait_for(lambda: stored() > 0, lambda: worker.status("source"), 60)
+        broker.freeze()
+        try:
+            # The first may be for what was acknowledged just before.
+            wait_for(lambda: refusals() > 0, "the source to miss the broker", 60)
+            before, missed = stored(), refusals()
+            wait_for(lambda: refusals() > missed, "another attempt to store offsets", 60)
+            assert stored() == before
+        finally:
+            broker.thaw()
+        wait_for(lambda: stored() > before, lambda: worker.status("source"), 60)
+        assert worker.rest.put("/connectors/source/stop").status_code == 204
+        written = topics.read_up_to_now(broker.address, topic)
+        assert {json.loads(value)["n"] for value in written} >= set(range(stored()))
+
+
 # ---- topics ----------------------------------------------------------------------------------
 
 
@@ -126,6 +162,28 @@ def test_dead_letter_topic_that_cannot_be_made_fails_the_task(
     assert "replication factor" in trace.lower()
     assert "errors.deadletterqueue.topic.replication.factor" in trace
     assert f"{topic}-dlq" not in AdminClient({"bootstrap.servers": kafka}).list_topics().topics
+
+
+def test_dead_letter_that_cannot_be_written_fails_the_task(
+    worker, connect, topic, make_topic, produce, tmp_path
+):
+    """Kafka refuses the letter: the status says so, and its record's offset is not committed."""
+    letters = make_topic("dlq", config={"max.message.bytes": "1000"})
+    produce(topic, [b"1", b"x" * 10_000, b"2"])
+    connect(
+        "refused-letter",
+        {
+            "connector.class": "CollectSink",
+            "topics": topic,
+            "file": tmp_path / "out.jsonl",
+            **DLQ,
+            "errors.deadletterqueue.topic.name": letters,
+        },
+    )
+    trace = worker.wait_states("refused-letter", ["FAILED"])["tasks"][0]["trace"]
+    assert letters in trace
+    assert "too large" in trace.lower()
+    assert worker.rest.get("/connectors/refused-letter/offsets").json()["offsets"] == []
 
 
 # Larger than the topic takes, and larger than the producer takes by itself.
@@ -201,6 +259,49 @@ def test_topic_deleted_under_a_sink_is_read_again_when_it_is_back(
         90,
     )
     assert [t["state"] for t in worker.status("bereft")["tasks"]] == ["RUNNING"]
+
+
+# ---- the clock -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jump", [86_400, -86_400], ids=["forward", "backward"])
+def test_clock_jumps_by_a_day(kafka, topic, tmp_path, jump):
+    """Records flow on, offsets are stored and a killed task restarts, as on any other day."""
+    clock, out, pid = tmp_path / "clock", tmp_path / "out.jsonl", tmp_path / "pid"
+    environment = {"CLOCK_JUMP": str(clock), "PYTHONPATH": f"{CLOCK}:{ROOT}"}
+    with standalone(kafka, tmp_path, plugin__path=PLUGINS, environment=environment) as worker:
+        endless = {"count": "100000000", "batch": "1", "pause.ms": "20"}
+        source = {"connector.class": "NumbersSource", "topic": topic, **endless}
+        restart = {"errors.restart.policy": "on-failure", "errors.restart.backoff.ms": "100"}
+        worker.create("source", {**source, **restart, "pid.file": str(pid)})
+        sink = {"connector.class": "CollectSink", "topics": topic, "file": str(out)}
+        worker.create("sink", sink)
+
+        def flows():
+            seen = len(json_lines(out))
+            wait_for(lambda: len(json_lines(out)) > seen, lambda: worker.status("sink"), 60)
+            at = worker.rest.get("/connectors/source/offsets").json()["offsets"]
+            wait_for(
+                lambda: worker.rest.get("/connectors/source/offsets").json()["offsets"] != at,
+                "offsets to be stored",
+            )
+
+        flows()
+        clock.write_text(str(jump))
+        flows()
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        wait_for(
+            lambda: worker.status("source")["tasks"][0].get("restarts") == 1,
+            lambda: f"a restart; {worker.status('source')}",
+        )
+        worker.wait_running("source")
+        flows()
+        clock.write_text("0")
+        flows()
+        day = time.strftime("%Y-%m-%d", time.localtime(time.time() + jump))
+        assert f"[{day} " in worker.log_text(), "the clock must have jumped for the worker"
+        values = numbers(out)
+    assert set(values) == set(range(max(values) + 1))
 
 
 # ---- processes and disks ---------------------------------------------------------------------

@@ -83,6 +83,31 @@ class NumbersSource(SourceConnector):
         return ExactlyOnceSupport.SUPPORTED
 
 
+class PoisonTask(NumbersTask):
+    """One in ten of the numbers fails at each stage: by its last digit, see POISON."""
+
+    def poll(self):
+        return [self.poisoned(record) for record in super().poll() or ()]
+
+    def poisoned(self, record):
+        match record.value["n"] % 10:
+            case 1:
+                record.key, record.key_schema = object(), None
+            case 2:
+                record.value = {**record.value, "thing": object()}
+            case 3:
+                record.headers = record.headers.with_("thing", object())
+            case 4:
+                record.value = {**record.value, "fail": True}
+            case 5:
+                record.value = {**record.value, "filling": "x" * 30_000}
+        return record
+
+
+class PoisonSource(NumbersSource):
+    task_class = PoisonTask
+
+
 class BoundariesTask(NumbersTask):
     """Every tenth number ends a transaction; every second one of those is aborted."""
 
