@@ -10,12 +10,16 @@ import httpx
 from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route
 
 from api.dlq_room import DeadLetterRoom
+from api.docs_page import add_docs
 from api.errors import handle_http_error
+from api.extensions import Context, Mounts
 from api.middleware import ConfiguredHeaders, RequestLog
 from api.paths import ExactPaths
 from api.routes import connectors, dlq, internal, loggers, offsets, plugins, root
+from api.security.gate import Gate, Security
 from api.settings import RestSettings
 from connect.cluster.herder import Herder
 
@@ -33,7 +37,11 @@ _SIMPLE_METHODS = ("GET", "POST", "HEAD")
 
 
 def create_app(
-    herder: Herder, config: Mapping[str, Any], http: httpx.AsyncClient | None = None
+    herder: Herder,
+    config: Mapping[str, Any],
+    security: Security,
+    http: httpx.AsyncClient | None = None,
+    extensions: Context | None = None,
 ) -> FastAPI:
     """The REST API of a worker. The admin routes are part of it unless admin.listeners is set.
 
@@ -41,22 +49,29 @@ def create_app(
     """
     settings = RestSettings.of(config)
     admin = (loggers.routes,) if settings.admin_on_main else ()
-    app = _app(herder, settings, (*_MAIN, *admin))
+    app = _app(herder, settings, security, (*_MAIN, *admin), extensions)
     app.state.http = http
     app.state.dlq = DeadLetterRoom(herder, config)
     return app
 
 
-def create_admin_app(herder: Herder, config: Mapping[str, Any]) -> FastAPI:
+def create_admin_app(herder: Herder, config: Mapping[str, Any], security: Security) -> FastAPI:
     """The admin routes alone, for admin.listeners."""
-    return _app(herder, RestSettings.of(config), (loggers.routes,))
+    return _app(herder, RestSettings.of(config), security, (loggers.routes,), None)
 
 
-def _app(herder: Herder, settings: RestSettings, routers: Iterable[APIRouter]) -> FastAPI:
+def _app(
+    herder: Herder,
+    settings: RestSettings,
+    security: Security,
+    routers: Iterable[APIRouter],
+    extensions: Context | None,
+) -> FastAPI:
     app = FastAPI(
         title="Penstock",
         summary="Kafka Connect's REST API.",
         version=version("penstock"),
+        docs_url=None,
         redoc_url=None,
         # A redirect loses the body with many clients; ExactPaths drops a trailing slash.
         redirect_slashes=False,
@@ -66,14 +81,21 @@ def _app(herder: Herder, settings: RestSettings, routers: Iterable[APIRouter]) -
     app.add_exception_handler(HTTPException, handle_http_error)
     for each in routers:
         app.include_router(each)
+    add_docs(app)
     # The last one added is the first to see a request.
     app.add_middleware(ExactPaths, router=app.router)
+    if extensions is not None:
+        taken = [route.path for route in app.routes if isinstance(route, Route)]
+        app.add_middleware(Mounts, context=extensions, taken=taken)
+    app.add_middleware(Gate, security=security)
+    for wrapper in extensions.wrappers if extensions is not None else ():
+        app.add_middleware(wrapper)
     if settings.allow_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.allow_origins,
             allow_methods=settings.allow_methods or _SIMPLE_METHODS,
-            allow_headers=["Content-Type"],
+            allow_headers=["Authorization", "Content-Type"],
             max_age=60,
         )
     if settings.headers:

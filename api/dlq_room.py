@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from api.dlq_jobs import Job, JobSpec
 from connect.cluster.herder import Herder
-from connect.cluster.requests import plugin_path
 from connect.config.configdef import ConfigDef
 from connect.config.worker import STANDALONE_CONFIG
 from connect.errors import ConnectError, NotFoundError
@@ -37,7 +36,7 @@ class DeadLetterRoom:
     def __init__(self, herder: Herder, worker: Mapping[str, Any]) -> None:
         self._herder = herder
         self._worker = {k: str(v) for k, v in worker.items()}
-        self._plugins = Plugins(plugin_path(self._worker))
+        self._plugins = Plugins.of_worker(self._worker)
         self._settings = _CONFIG.parse(self._worker)
         self.mask = Mask(self._settings["dlq.mask.fields"])
         folder = self._settings["dlq.index.folder"]
@@ -102,6 +101,13 @@ class DeadLetterRoom:
 
     async def topics(self) -> dict[str, list[str]]:
         return topics_of(await self.configs())
+
+    async def users_of(self, topic: str) -> list[str]:
+        """The connectors whose dead letters are in a topic."""
+        return (await self.topics()).get(topic, [])
+
+    async def users_of_job(self, id: str) -> list[str]:
+        return await self.users_of(self.job(id).plan.topic)
 
     async def checked(self, topic: str) -> str:
         """The topic, if it is a dead-letter topic of a connector. NotFoundError if not."""

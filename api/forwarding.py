@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import parse_qsl, urlencode
 
 import httpx
 from starlette.requests import Request
 from starlette.responses import Response
 
-from connect.cluster.herder import ConflictError, ElsewhereError
+from api.security.gate import CALLER_HEADER, vouched_bytes
+from api.security.roles import Caller
+from connect.cluster.herder import ConflictError, ElsewhereError, Herder
 from connect.cluster.signing import ALGORITHM_HEADER, SIGNATURE_HEADER
 from connect.errors import ConnectError
 
 # What the client sent goes along only as far as the other worker needs it.
 _REQUEST_HEADERS = ("authorization", "content-type", SIGNATURE_HEADER, ALGORITHM_HEADER)
-_RESPONSE_HEADERS = ("content-type", "location", "retry-after")
+# What the other worker answers; a challenge is for the client.
+_RESPONSE_HEADERS = ("content-type", "location", "retry-after", "www-authenticate")
 
 
 async def forward(request: Request, body: bytes, elsewhere: ElsewhereError) -> Response:
@@ -33,14 +37,24 @@ async def forward(request: Request, body: bytes, elsewhere: ElsewhereError) -> R
     query = [(k, v) for k, v in query if k != "forward"] + [("forward", hop)]
     path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("ascii")
     http: httpx.AsyncClient = request.app.state.http
+    kept = {k: v for k in _REQUEST_HEADERS if (v := request.headers.get(k)) is not None}
     try:
         answer = await http.request(
             request.method,
             f"{elsewhere.url.rstrip('/')}{path}?{urlencode(query)}",
             content=body,
-            headers={k: v for k in _REQUEST_HEADERS if (v := request.headers.get(k)) is not None},
+            headers=kept | _who_asked(request),
         )
     except httpx.HTTPError as error:
         raise ConnectError(f"IO Error trying to forward REST request: {error}") from error
     headers = {k: v for k in _RESPONSE_HEADERS if (v := answer.headers.get(k)) is not None}
     return Response(answer.content, answer.status_code, headers)
+
+
+def _who_asked(request: Request) -> dict[str, str]:
+    """Who sent it, in words that the other worker can trust, where the cluster has a key."""
+    caller: Caller = request.state.caller
+    text = json.dumps({"user": caller.name, "address": caller.address}, separators=(",", ":"))
+    herder: Herder = request.app.state.herder
+    signature = herder.vouch(vouched_bytes(request.scope, text))
+    return {CALLER_HEADER: f"{text} {signature}"} if signature else {}

@@ -31,7 +31,8 @@ class _Segment(Convertor[str]):
         return _one_segment(value)
 
 
-register_url_convertor("segment", _Segment())
+_SEGMENT = _Segment()
+register_url_convertor("segment", _SEGMENT)
 
 
 def split_path(raw: bytes) -> str:
@@ -43,6 +44,15 @@ def split_path(raw: bytes) -> str:
     if len(segments) > 2 and segments[-1] == "":
         segments.pop()
     return "/".join(map(_one_segment, segments))
+
+
+def segments_of(scope: Scope) -> list[str]:
+    """The decoded segments of a request's path; none when it is not UTF-8."""
+    try:
+        path = split_path(scope.get("raw_path") or scope["path"].encode())
+    except UnicodeDecodeError:
+        return []
+    return [_SEGMENT.convert(part) for part in path.split("/")[1:]]
 
 
 def _one_segment(text: str) -> str:

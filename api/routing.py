@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -18,6 +18,7 @@ from api.errors import answer_error
 from api.forwarding import forward
 from api.models import Error
 from api.paths import printable_path
+from api.security.roles import Caller, Need, Role, need
 from api.settings import RestSettings
 from connect.cluster.herder import ElsewhereError, Herder, TimedOutError
 
@@ -34,6 +35,7 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             try:
+                await authorise(request, self.path)
                 return await _in_time(_here_or_elsewhere(handle, request), request)
             except Exception as error:  # noqa: BLE001 - any error has an answer
                 return answer_error(error)
@@ -100,12 +102,44 @@ def settings_of(request: Request) -> RestSettings:
     return settings
 
 
+def caller_of(request: Request) -> Caller:
+    """Who sent it. Without the gate in front there is none, and no way in."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def authorise(request: Request, path: str) -> None:
+    """ForbiddenError unless the caller has the role that the route takes."""
+    caller, needed = caller_of(request), need(request.method, path)
+    if caller.grants is None or needed is Need.NOTHING:
+        return
+    if needed is Need.ADMIN_SOMEWHERE:
+        caller.require_somewhere(Role.ADMIN)
+        return
+    assert isinstance(needed, Role)
+    for connector in await _connectors_meant(request):
+        caller.require(needed, connector)
+
+
+async def _connectors_meant(request: Request) -> Sequence[str | None]:
+    """The connectors that a request is about; None stands for the worker with all of them."""
+    given = request.path_params
+    if "connector" in given:
+        return [given["connector"]]
+    if "topic" in given:
+        return await request.app.state.dlq.users_of(given["topic"]) or [None]
+    if "id" in given:
+        return await request.app.state.dlq.users_of_job(given["id"]) or [None]
+    return [None]
+
+
 async def _body_of(request: Request) -> bytes:
     body = await read_body(request, settings_of(request).max_body_bytes)
     request.state.body = body  # for the worker to whom the request may have to go
     return body
 
 
+TheCaller = Annotated[Caller, Depends(caller_of)]
 TheHerder = Annotated[Herder, Depends(herder_of)]
 Body = Annotated[bytes, Depends(_body_of)]
 

@@ -14,21 +14,26 @@ import contextlib
 import logging
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from ssl import SSLContext
+from ssl import SSLContext, SSLObject
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from api import settings
 from api.app import create_admin_app, create_app
 from api.dlq_room import DeadLetterRoom
+from api.extensions import Extensions
 from api.listeners import OpenListener, bind, close
-from api.tls import client_context, server_context
+from api.security.gate import Security
+from api.security.setup import make_security, warn_of_open_listeners
+from api.tls import client_context, common_name, server_context
 from connect.cluster.herder import Herder
 from connect.errors import ConfigError
+from connect.plugins import Plugins
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +53,8 @@ class RestServer:
         # How this worker reaches others.
         self.http = httpx.AsyncClient(verify=client_context(config), timeout=_FORWARD_SECONDS)
         self._dead_letters: DeadLetterRoom | None = None
+        self._extensions: Extensions | None = None
+        self._security: Security | None = None
         parsed = settings.parse(config)
         wanted, admin = parsed["listeners"], parsed["admin.listeners"]
         self._tls = {
@@ -79,18 +86,29 @@ class RestServer:
 
     async def start(self, herder: Herder) -> None:
         """Answer requests, also those that came meanwhile."""
-        app = create_app(herder, self._config, self.http)
+        parsed = settings.parse(self._config)
+        self._security = security = make_security(self._config, herder)
+        warn_of_open_listeners(self._listeners, self._tls["listeners"], security)
+        warn_of_open_listeners(self._admin_listeners, self._tls["admin.listeners"], security)
+        added = await asyncio.to_thread(self._load_extensions, parsed["rest.extension.classes"])
+        self._extensions = added
+        app = create_app(
+            herder, self._config, security, self.http, added.register(herder, self._config)
+        )
         self._dead_letters = app.state.dlq
         await self._dead_letters.start()
         self._serve(app, self._listeners, "listeners")
         if self._admin_listeners:
-            admin = create_admin_app(herder, self._config)
+            admin = create_admin_app(herder, self._config, security)
             self._serve(admin, self._admin_listeners, "admin.listeners")
         for server in self._servers:
             await server.start()
         log.info("The REST API listens on %s", ", ".join(self.urls))
         if self.admin_urls:
             log.info("The admin routes listen on %s", ", ".join(self.admin_urls))
+
+    def _load_extensions(self, names: Sequence[str]) -> Extensions:
+        return Extensions(names, Plugins.of_worker(self._config))
 
     def _serve(self, app: ASGIApp, listeners: Sequence[OpenListener], prefix: str) -> None:
         for scheme, tls in (("http", None), ("https", self._tls[prefix])):
@@ -106,6 +124,20 @@ class RestServer:
         await self.http.aclose()
         if self._dead_letters is not None:
             await self._dead_letters.stop()
+        if self._extensions is not None:
+            self._extensions.close()
+        if self._security is not None:
+            self._security.close()
+
+
+class _Connection(H11Protocol):
+    """A connection that tells who its client is by the certificate that TLS has verified."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        tls: SSLObject | None = transport.get_extra_info("ssl_object")
+        if tls is not None and (name := common_name(tls.getpeercert())):
+            self.app_state = {**self.app_state, "certificate": name}
 
 
 class _HttpServer(uvicorn.Server):
@@ -117,6 +149,7 @@ class _HttpServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=_Connection,
                 lifespan="off",
                 ws="none",
                 log_config=None,

@@ -21,6 +21,11 @@ _KEYS = (
     "access.control.allow.origin",
     "access.control.allow.methods",
     "response.http.headers.config",
+    "rest.extension.classes",
+    "rest.auth.file",
+    "rest.audit.file",
+    "rest.rate.limit",
+    "rest.rate.burst",
 )
 _REST_CONFIG = ConfigDef(STANDALONE_CONFIG.keys[name] for name in _KEYS)
 

@@ -57,6 +57,12 @@ def client_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     return context
 
 
+def common_name(certificate: Mapping[str, Any] | None) -> str | None:
+    """The name of a client's certificate, as Python shows those it has verified."""
+    parts = (pair for part in (certificate or {}).get("subject", ()) for pair in part)
+    return next((value for key, value in parts if key == "commonName"), None)
+
+
 class _Keys:
     def __init__(self, config: Mapping[str, Any], prefix: str) -> None:
         self._config = config

@@ -54,10 +54,12 @@ from connect.plugin import (
     Transformation,
 )
 from connect.records import Record, SinkRecord, SourceRecord, TimestampType
+from connect.rest import ClusterState, RestContext, RestExtension
 
 __all__ = [
     "REQUIRED",
     "AlreadyExistsError",
+    "ClusterState",
     "Config",
     "ConfigDef",
     "ConfigError",
@@ -81,6 +83,8 @@ __all__ = [
     "NotFoundError",
     "Predicate",
     "Record",
+    "RestContext",
+    "RestExtension",
     "RetriableError",
     "Schema",
     "SchemaAndValue",

@@ -27,7 +27,23 @@ def build_app() -> typer.Typer:
     return app
 
 
+def _complete_contexts(incomplete: str) -> list[str]:
+    from penstock.contexts import Contexts
+
+    return [name for name in sorted(Contexts().all) if name.startswith(incomplete)]
+
+
 def _options(
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--context",
+            envvar="PENSTOCK_CONTEXT",
+            help="The worker to ask, as `penstock context` knows it.",
+            metavar="NAME",
+            autocompletion=_complete_contexts,
+        ),
+    ] = None,
     version: Annotated[
         bool,
         typer.Option(

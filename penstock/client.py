@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from penstock.contexts import Context
 from penstock.errors import UserError
 from penstock.options import DEFAULT_URL
 
@@ -29,17 +31,24 @@ class WorkerError(UserError):
 
 
 class WorkerClient:
-    """One worker, by its URL. Errors are sentences for the user."""
+    """One worker, by its context. Errors are sentences for the user."""
 
-    def __init__(self, url: str, *, timeout: httpx.Timeout = _TIMEOUT) -> None:
-        self.url = url.rstrip("/")
+    def __init__(self, context: Context, *, timeout: httpx.Timeout = _TIMEOUT) -> None:
+        self.url = context.url.rstrip("/")
         host = urlsplit(self.url).hostname
         if not self.url.startswith(("http://", "https://")) or host is None:
             raise UserError(
-                f"'{url}' is no URL of a worker: --url or PENSTOCK_URL is like {DEFAULT_URL}."
+                f"'{context}' is no URL of a worker: --url or PENSTOCK_URL is like {DEFAULT_URL}."
             )
+        self._context = context
         # A proxy of the environment can't reach this machine's own loopback.
-        self._http = httpx.Client(timeout=timeout, trust_env=host not in _LOOPBACK)
+        self._http = httpx.Client(
+            timeout=timeout, trust_env=host not in _LOOPBACK, verify=_tls(context)
+        )
+        self._has_credentials = False
+
+    def close(self) -> None:
+        self._http.close()
 
     def get(self, path: str, **params: Any) -> Any:
         return self.call("GET", path, params=params)
@@ -51,7 +60,9 @@ class WorkerClient:
         body: Any = None,
         params: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The answer's JSON, or None if it has none. Waits while a rebalance is on."""
+        """The answer's JSON, or None if it has none. Waits while a rebalance or a limit is on."""
+        if not self._has_credentials:
+            self._add_credentials()
         deadline = time.monotonic() + _RETRY_SECONDS
         while True:
             answer = self._send(method, path, body, params)
@@ -61,6 +72,14 @@ class WorkerClient:
             if not _may_pass(error, answer) or time.monotonic() > deadline:
                 raise error
             time.sleep(_RETRY_PAUSE_SECONDS)
+
+    def _add_credentials(self) -> None:
+        known = self._context.with_secret()
+        if known.token is not None:
+            self._http.headers["Authorization"] = f"Bearer {known.token}"
+        elif known.username is not None:
+            self._http.auth = httpx.BasicAuth(known.username, known.password or "")
+        self._has_credentials = True
 
     def _send(
         self, method: str, path: str, body: Any, params: Mapping[str, Any] | None
@@ -95,6 +114,17 @@ class WorkerClient:
             raise UserError(unknown("connector", name, names)) from error
 
 
+def _tls(context: Context) -> ssl.SSLContext:
+    try:
+        tls = ssl.create_default_context(cafile=context.ca)
+        if context.cert is not None:
+            tls.load_cert_chain(context.cert, context.key)
+    except OSError as error:
+        files = ", ".join(f for f in (context.ca, context.cert, context.key) if f)
+        raise UserError(f"The certificates can't be used ({files}): {error}.") from error
+    return tls
+
+
 def connector_path(name: str) -> str:
     return f"/connectors/{quote(name, safe='')}"
 
@@ -117,9 +147,13 @@ def _error(answer: httpx.Response) -> WorkerError:
     except (ValueError, KeyError, TypeError):
         # Not a worker's answer, or a proxy's in front of it.
         message = f"{answer.request.url} answered {answer.status_code} {answer.reason_phrase}"
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
+        message += ". `penstock context set --help` tells how a command gets in."
     return WorkerError(answer.status_code, message)
 
 
 def _may_pass(error: WorkerError, answer: httpx.Response) -> bool:
-    """409 also means that a name is taken, which no waiting changes."""
+    """429 passes. 409 also means that a name is taken, which no waiting changes."""
+    if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        return True
     return answer.status_code == 409 and not str(error).endswith("already exists")

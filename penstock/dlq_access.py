@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from connect.cluster.requests import plugin_path
 from connect.config.files import read_connector_file
 from connect.errors import ConnectError
 from connect.javalang.properties import read_properties
@@ -25,6 +24,7 @@ from dlq.probe import ProbeSpec
 from dlq.retest import Retest
 from dlq.state import STATE_TOPIC
 from penstock.client import WorkerClient
+from penstock.contexts import Context
 from penstock.errors import UserError
 
 _DEFAULT_BOOTSTRAP = "localhost:9092"
@@ -34,7 +34,7 @@ _DEFAULT_BOOTSTRAP = "localhost:9092"
 class Access:
     """Resolves the options that all dlq commands share."""
 
-    url: str
+    url: Context
     bootstrap: str | None
     worker_config: Path | None
     state_topic: str | None
@@ -58,7 +58,7 @@ class Access:
             raise UserError(f"{path} can't be read: {error.strerror}.") from error
         if not found.get("config.providers"):
             return dict(found)
-        providers = Plugins(plugin_path(found)).providers(found)
+        providers = Plugins.of_worker(found).providers(found)
         try:
             resolved = providers.resolve(found).values
         finally:
@@ -67,7 +67,7 @@ class Access:
 
     @cached_property
     def plugins(self) -> Plugins:
-        return Plugins(plugin_path(self.worker))
+        return Plugins.of_worker(self.worker)
 
     @cached_property
     def desk(self) -> Desk:

@@ -12,7 +12,6 @@ from pathlib import Path
 from api.server import RestServer
 from connect.cluster.distributed import DistributedHerder
 from connect.cluster.herder import Herder, TargetState
-from connect.cluster.requests import plugin_path
 from connect.cluster.standalone import StandaloneHerder
 from connect.config.files import ConnectorFile, read_connector_file
 from connect.config.worker import WorkerConfig, load_worker_config
@@ -55,7 +54,7 @@ def _load(properties: Path, *, distributed: bool) -> WorkerConfig:
         config = load_worker_config(
             read_properties(properties),
             distributed=distributed,
-            providers=lambda props: Plugins(plugin_path(props)).providers(props),
+            providers=lambda props: Plugins.of_worker(props).providers(props),
         )
     except PropertiesError as error:
         raise UserError(str(error)) from error

@@ -78,7 +78,7 @@ def _spec(given: Mapping[str, str]) -> PipelineSpec:
         whole = json.loads(given[CONNECTOR_OPTION])
         worker = whole["worker"]
         return PipelineSpec(
-            whole["connector"], whole["task"], whole["config"], worker, _plugins(worker)
+            whole["connector"], whole["task"], whole["config"], worker, Plugins.of_worker(worker)
         )
     # Spark has folded the names of the keys, so the names they are looked up by must follow.
     config = dict(given)
@@ -87,11 +87,7 @@ def _spec(given: Mapping[str, str]) -> PipelineSpec:
         if key in _LISTS_OF_NAMES or named_guard:
             config[key] = given[key].lower()
     config.setdefault("key.converter", "org.apache.kafka.connect.converters.ByteArrayConverter")
-    return PipelineSpec(given.get("name", "spark"), 0, config, config, _plugins(config))
-
-
-def _plugins(worker: Mapping[str, str]) -> Plugins:
-    return Plugins([p.strip() for p in worker.get("plugin.path", "").split(",") if p.strip()])
+    return PipelineSpec(given.get("name", "spark"), 0, config, config, Plugins.of_worker(config))
 
 
 def _boolean(given: Mapping[str, str], key: str, *, default: bool) -> bool:

@@ -20,7 +20,9 @@ from api.answers import (
     task_status,
 )
 from api.bodies import parse_config, parse_create, with_name
-from api.routing import Body, TheHerder, documented, router
+from api.routing import Body, TheCaller, TheHerder, documented, router
+from api.security import audit
+from api.security.roles import Role
 from connect.cluster.herder import Herder, TargetState, TaskId
 from connect.errors import NotFoundError
 
@@ -41,11 +43,12 @@ _FLAT_CONFIG = {"type": "object", "additionalProperties": {"type": ["string", "n
 )
 async def list_connectors(
     herder: TheHerder,
+    caller: TheCaller,
     expand: Annotated[
         list[str] | None, Query(description="`info`, `status`, or both by giving it twice")
     ] = None,
 ) -> Response:
-    names = await herder.connectors()
+    names = [name for name in await herder.connectors() if caller.may(Role.READ, name)]
     if expand is None:
         return JsonResponse(names)
     shown = {}
@@ -73,8 +76,10 @@ async def _expanded(herder: Herder, name: str, wanted: list[str]) -> dict[str, A
     responses={201: _CONNECTOR, 409: _ALREADY_THERE},
     openapi_extra=documented(models.CreateConnector),
 )
-async def create(request: Request, herder: TheHerder, body: Body) -> Response:
+async def create(request: Request, herder: TheHerder, caller: TheCaller, body: Body) -> Response:
     wanted = parse_create(body)
+    audit.note(request, wanted.name, wanted.config)
+    caller.require(Role.ADMIN, wanted.name)
     info = await herder.create(wanted.name, wanted.config, wanted.state)
     return _created(request, info.name, connector_info(info))
 
@@ -122,6 +127,7 @@ async def read_config(connector: str, herder: TheHerder) -> Response:
 )
 async def put_config(request: Request, connector: str, herder: TheHerder, body: Body) -> Response:
     config = with_name(parse_config(body), connector)
+    await audit.note_difference(request, herder, connector, config)
     is_new, info = await herder.put_config(connector, config)
     shown = connector_info(info)
     return _created(request, info.name, shown) if is_new else JsonResponse(shown)
@@ -133,8 +139,10 @@ async def put_config(request: Request, connector: str, herder: TheHerder, body: 
     responses={200: _CONNECTOR, 404: _UNKNOWN, 409: _ALREADY_THERE},
     openapi_extra=documented(_FLAT_CONFIG),
 )
-async def patch_config(connector: str, herder: TheHerder, body: Body) -> Response:
-    return JsonResponse(connector_info(await herder.patch_config(connector, parse_config(body))))
+async def patch_config(request: Request, connector: str, herder: TheHerder, body: Body) -> Response:
+    patch = parse_config(body)
+    audit.note(request, connector, patch)
+    return JsonResponse(connector_info(await herder.patch_config(connector, patch)))
 
 
 @routes.get(

@@ -14,7 +14,8 @@ from api import models
 from api.answers import JsonResponse
 from api.dlq_jobs import JobSpec
 from api.dlq_room import DeadLetterRoom
-from api.routing import Body, documented, router
+from api.routing import Body, TheCaller, caller_of, documented, router
+from api.security.roles import Role
 from connect.cluster.herder import BadRequestError
 from connect.errors import NotFoundError
 from dlq.probe import Outcome, grouped
@@ -121,14 +122,26 @@ def _parse(model: type[M], body: bytes) -> M:
 
 
 @routes.get("/dlq", summary="The dead-letter topics of all connectors")
-async def topics(room: Room) -> Response:
-    found = await room.call(room.desk.summaries, await room.topics())
+async def topics(room: Room, caller: TheCaller) -> Response:
+    seen = {
+        topic: users
+        for topic, users in (await room.topics()).items()
+        if all(caller.may(Role.READ, user) for user in users)
+    }
+    found = await room.call(room.desk.summaries, seen)
     return JsonResponse(msgspec.to_builtins(found))
 
 
 @routes.get("/dlq/replays", summary="Replays of this worker")
-async def replays(room: Room) -> Response:
-    return JsonResponse([job.to_json() for job in room.jobs()])
+async def replays(room: Room, caller: TheCaller) -> Response:
+    users = await room.topics()
+    return JsonResponse(
+        [
+            job.to_json()
+            for job in room.jobs()
+            if all(caller.may(Role.READ, user) for user in users.get(job.plan.topic, [None]))
+        ]
+    )
 
 
 @routes.get("/dlq/replays/{id:segment}", summary="How far a replay is", responses={404: _UNKNOWN})
@@ -190,8 +203,10 @@ async def letter(topic: str, partition: int, offset: int, room: Room) -> Respons
     responses={404: _UNKNOWN},
     openapi_extra=documented(TestRequest),
 )
-async def test(topic: str, room: Room, body: Body) -> Response:
+async def test(topic: str, room: Room, caller: TheCaller, body: Body) -> Response:
     wanted = _parse(TestRequest, body)
+    if wanted.config is not None:
+        caller.require_somewhere(Role.ADMIN)  # it is run
     selection = wanted.select.selection(await room.checked(topic), "open")
     if selection.limit is None:
         selection = msgspec.structs.replace(selection, limit=_TESTED_BY_DEFAULT)
@@ -233,7 +248,7 @@ async def _mark(
     wanted = _parse(MarkRequest, body)
     default = "open" if state is State.DISMISSED else "dismissed,replayed"
     selection = wanted.select.selection(await room.checked(topic), default)
-    by = wanted.by or _who(request)
+    by = _who(request, wanted.by)
     count = await room.call(room.desk.mark, topic, selection, state, by, wanted.note)
     return JsonResponse({"topic": topic, "state": state, "letters": count})
 
@@ -252,12 +267,14 @@ async def replay(topic: str, request: Request, room: Room, body: Body) -> Respon
         topic,
         selection,
         to=parse_target(wanted.to),
-        by=wanted.by or _who(request),
+        by=_who(request, wanted.by),
         note=wanted.note,
         rate=wanted.rate,
         max_attempts=wanted.max_attempts,
         dry_run=wanted.dry_run,
     )
+    if wanted.select.connector is not None:
+        caller_of(request).require(Role.ADMIN, wanted.select.connector)
     job = await room.start_job(await _job_spec(room, plan, wanted))
     return JsonResponse(job.to_json(), 202)
 
@@ -294,5 +311,11 @@ async def _job_spec(room: DeadLetterRoom, plan: Plan, wanted: ReplayRequest) -> 
     )
 
 
-def _who(request: Request) -> str:
+def _who(request: Request, said: str | None) -> str:
+    """Who does it, for the record: the user that is known, else whoever the client says."""
+    caller = caller_of(request)
+    if caller.name is not None:
+        return caller.name
+    if said:
+        return said
     return f"REST client at {request.client.host}" if request.client else "REST client"

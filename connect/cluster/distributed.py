@@ -103,6 +103,12 @@ class DistributedHerder(Herder):
         self._member.must_lead()
         await self._member.fence(name)
 
+    def vouch(self, what: bytes) -> str | None:
+        return self._member.vouch(what)
+
+    def vouched(self, what: bytes, signature: str) -> bool:
+        return self._member.vouched(what, signature)
+
     # -- connectors -----------------------------------------------------------------------------
 
     async def connectors(self) -> list[str]:

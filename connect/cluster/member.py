@@ -48,7 +48,15 @@ from connect.cluster.offset_stores import OffsetStores
 from connect.cluster.protocol import COMPATIBLE, SESSIONED, Assignment, MemberState
 from connect.cluster.restarts import plan_restart
 from connect.cluster.rounds import Rounds
-from connect.cluster.signing import Signed, is_signed_by, new_session_key, sign
+from connect.cluster.signing import (
+    ALGORITHM_HEADER,
+    SIGNATURE_HEADER,
+    Signed,
+    is_signed_by,
+    new_session_key,
+    read_signature,
+    sign,
+)
 from connect.cluster.status_log import StatusLog, Subject
 from connect.cluster.workload import Workload
 from connect.config.worker import WorkerConfig
@@ -81,7 +89,7 @@ class ClusterMember:
         self.worker_id = worker_id
         self.url = url.rstrip("/") + "/"
         self._http = http
-        self.plugins = Plugins(requests.plugin_path(config.raw))
+        self.plugins = Plugins.of_worker(config.raw)
         self.loggers = Loggers()
         self.configs = ConfigLog(
             _log_topic(config, "config"),
@@ -528,6 +536,22 @@ class ClusterMember:
             )
         if not is_signed_by(key, signed.body, signed.signature):
             raise ForbiddenError("Internal request contained invalid signature.")
+
+    def vouch(self, what: bytes) -> str | None:
+        """A signature by the session key, `algorithm:base64`; None as long as there is no key."""
+        key = self.configs.snapshot().session_key
+        if not self._sessioned or key is None:
+            return None
+        headers = sign(key, what, self.config["inter.worker.signature.algorithm"])
+        return f"{headers[ALGORITHM_HEADER]}:{headers[SIGNATURE_HEADER]}"
+
+    def vouched(self, what: bytes, signature: str) -> bool:
+        algorithm, _, digest = signature.partition(":")
+        try:
+            self.verify(Signed(what, read_signature(digest, algorithm)))
+        except ConnectError:
+            return False
+        return self._sessioned
 
     # -- what is known ------------------------------------------------------------------------
 

@@ -35,8 +35,9 @@ NOT_STOPPED = (
     "'/connectors/{name}/stop' endpoint"
 )
 
-# Config providers are no part of a listing: they belong to the worker.
-LISTED_TYPES = tuple(t for t in PluginType if t is not PluginType.CONFIG_PROVIDER)
+# What belongs to the worker is no part of a listing.
+_WORKERS_OWN = (PluginType.CONFIG_PROVIDER, PluginType.REST_EXTENSION)
+LISTED_TYPES = tuple(t for t in PluginType if t not in _WORKERS_OWN)
 
 Offsets = Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]]
 WriteOffsets = Callable[[str, Offsets], Awaitable[None]]
@@ -62,10 +63,6 @@ def cluster_id(worker: Mapping[str, str]) -> str:
             "check the address, the security settings and that the broker runs."
         ) from error
     return str(description.cluster_id)
-
-
-def plugin_path(worker: Mapping[str, str]) -> list[str]:
-    return [p.strip() for p in worker.get("plugin.path", "").split(",") if p.strip()]
 
 
 # ---- validation -----------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class StandaloneHerder(Herder):
         self._worker_config = config
         self._config = dict(config.raw)
         self._worker_id = worker_id
-        self._plugins = Plugins(requests.plugin_path(config.raw))
+        self._plugins = Plugins.of_worker(config.raw)
         self._worker = Worker(self._config, self)
         self._offsets = OffsetFile(config["offset.storage.file.filename"])
         self._loggers = Loggers()

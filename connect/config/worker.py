@@ -26,6 +26,7 @@ from connect.errors import ConfigError
 
 HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 INT, LONG, SHORT = ConfigType.INT, ConfigType.LONG, ConfigType.SHORT
+DOUBLE = ConfigType.DOUBLE
 BOOLEAN, LIST, CLASS = ConfigType.BOOLEAN, ConfigType.LIST, ConfigType.CLASS
 
 _INT_MAX: Final = 2**31 - 1
@@ -44,6 +45,11 @@ OWN_WORKER_KEYS: Final = frozenset(
         "dlq.scan.interval.ms",
         "dlq.state.replication.factor",
         "dlq.state.topic",
+        "python.transform.enable",
+        "rest.audit.file",
+        "rest.auth.file",
+        "rest.rate.burst",
+        "rest.rate.limit",
         "rest.request.max.bytes",
         "rest.request.timeout.ms",
         "task.isolation",
@@ -174,7 +180,8 @@ def _base() -> ConfigDef:
         doc="Whether clients of the REST API must show a certificate.",
     ).define(
         "rest.extension.classes", LIST, "", importance=LOW,
-        doc="Classes that add to the REST API. Those written for the JVM can't be loaded here.",
+        doc="Classes that add to the REST API, see [Plugins](plugins.md#rest-extensions). Of those "
+        "written for the JVM one is known, `BasicAuthSecurityRestExtension`.",
     ).define(
         "admin.listeners", LIST, None, importance=LOW, validator=_admin_listeners,
         doc="Where `/admin` listens. Not set: with everything else; empty: nowhere.",
@@ -184,6 +191,24 @@ def _base() -> ConfigDef:
     ).define(
         "rest.request.max.bytes", LONG, 16 * 1024 * 1024, importance=LOW, validator=at_least(1),
         doc="The largest body of a REST request that is read.",
+    ).define(
+        "rest.auth.file", default=None, importance=MEDIUM,
+        doc="The file with the users of the REST API and their roles, see "
+        "[Security](security.md). Not set: everybody may do everything.",
+    ).define(
+        "rest.audit.file", default=None, importance=LOW,
+        doc="The file to which changes over the REST API are noted, a line of JSON each. Not set: "
+        "the logger `audit` has them.",
+    ).define(
+        "rest.rate.limit", DOUBLE, 0.0, importance=LOW, validator=at_least(0),
+        doc="How many REST requests a second one client, a user or an address, may send in the "
+        "long run; 0: any number.",
+    ).define(
+        "rest.rate.burst", INT, 100, importance=LOW, validator=at_least(1),
+        doc="How many it may send at once.",
+    ).define(
+        "python.transform.enable", BOOLEAN, True, importance=MEDIUM,
+        doc="Whether connectors may use `PythonTransform`, which runs code out of their configs.",
     ).define(
         "task.isolation", default="process", importance=MEDIUM, validator=TASK_ISOLATION,
         doc="`process`: each task runs in a process of its own, and what it does to itself it "

@@ -103,7 +103,7 @@ def _why_not(plugins: Plugins, type: PluginType, key: str, given: str) -> str:
         return f"Class class {given} does not implement the {type.interface} interface"
     text = str(ConfigError(key, given, f"Class {given} could not be found."))
     for info in plugins.list(broken=True):
-        if info.error and given.startswith(info.name):
+        if info.error and (given.startswith(info.name) or info.answers_to(given)):
             text += f" The plugin {info.name} of {info.origin} could not be loaded: {info.error}"
     return text
 

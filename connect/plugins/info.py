@@ -17,6 +17,7 @@ from connect.plugin import (
     SourceConnector,
     Transformation,
 )
+from connect.rest import RestExtension
 
 
 class PluginType(enum.StrEnum):
@@ -29,6 +30,7 @@ class PluginType(enum.StrEnum):
     CONVERTER = "converter"
     HEADER_CONVERTER = "header_converter"
     CONFIG_PROVIDER = "config_provider"
+    REST_EXTENSION = "rest_extension"
 
     @property
     def base(self) -> type[Plugin]:
@@ -50,6 +52,7 @@ _BASES: dict[PluginType, type[Plugin]] = {
     PluginType.CONVERTER: Converter,
     PluginType.HEADER_CONVERTER: HeaderConverter,
     PluginType.CONFIG_PROVIDER: ConfigProvider,
+    PluginType.REST_EXTENSION: RestExtension,
 }
 
 CONNECTOR_TYPES = (PluginType.SINK, PluginType.SOURCE)

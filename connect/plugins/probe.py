@@ -24,6 +24,7 @@ GROUPS: dict[str, tuple[PluginType, ...]] = {
     "penstock.transforms": (PluginType.TRANSFORMATION,),
     "penstock.predicates": (PluginType.PREDICATE,),
     "penstock.config_providers": (PluginType.CONFIG_PROVIDER,),
+    "penstock.rest_extensions": (PluginType.REST_EXTENSION,),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from connect.config.providers import Providers, make_providers
@@ -14,6 +15,9 @@ from connect.plugins.info import CONNECTOR_TYPES, PluginInfo, PluginType
 from connect.plugins.loading import import_plugin_module
 from connect.plugins.probe import reason_of
 from connect.plugins.versions import Version, VersionRange
+
+_PYTHON_TRANSFORM = "transforms.python:PythonTransform"
+_PYTHON_SWITCH = "python.transform.enable"
 
 Types = PluginType | Sequence[PluginType]
 
@@ -35,6 +39,15 @@ class Plugins:
         self._known = (*builtin_plugins(), *extra)
         self._discovered: tuple[PluginInfo, ...] | None = None
         self._discovering = threading.Lock()
+
+    @classmethod
+    def of_worker(cls, settings: Mapping[str, str]) -> Plugins:
+        """Those that a worker with these settings has."""
+        folders = [p.strip() for p in settings.get("plugin.path", "").split(",") if p.strip()]
+        plugins = cls(folders)
+        if settings.get(_PYTHON_SWITCH, "true").strip().lower() == "false":
+            plugins._known = tuple(map(_without_python, plugins._known))
+        return plugins
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in vars(self).items() if k != "_discovering"}
@@ -108,11 +121,22 @@ class Plugins:
             f"Failed to find any class that implements {interface} and which name matches {name}, "
             f"available {kind} are: {available}"
         )
-        unusable = [i for i in self._others() if i.error and (not i.type or _is_of(i, types))]
+        unusable = [
+            i
+            for i in (*self._known, *self._others())
+            if i.error and (not i.type or _is_of(i, types))
+        ]
         if unusable:
             reasons = "; ".join(f"{info.name} of {info.origin}: {info.error}" for info in unusable)
             text += f". These could not be loaded: {reasons}"
         return text
+
+
+def _without_python(info: PluginInfo) -> PluginInfo:
+    """The plugin, unless it runs code out of a config: that is one that can't be used."""
+    if info.python_name != _PYTHON_TRANSFORM:
+        return info
+    return replace(info, error=f"it is switched off by {_PYTHON_SWITCH}=false on the worker")
 
 
 def load_plugin(info: PluginInfo) -> type[Any]:

@@ -104,7 +104,7 @@ def plugin_config_keys(plugins: Plugins, name: str, version: str | None = None) 
         info = plugins.find(None, name, version)
     except NotFoundError as error:
         raise NotFoundError(f"Unknown plugin {name}.") from error
-    if info.type is PluginType.CONFIG_PROVIDER:
+    if info.type in (PluginType.CONFIG_PROVIDER, PluginType.REST_EXTENSION):
         raise ConfigError(
             f"Invalid plugin class {name}. Valid types are sink, source, converter, "
             "header_converter, transformation, predicate."

@@ -13,6 +13,7 @@ from penstock.options import (
     NameArgument,
     Output,
     OutputOption,
+    PluginArgument,
     UrlOption,
     WatchOption,
     client,
@@ -71,7 +72,7 @@ def connector(
 
 @app.command()
 def plugin(
-    name: Annotated[str, typer.Argument(help="The plugin's class or short name.")],
+    name: PluginArgument,
     search: Annotated[
         str | None,
         typer.Option(help="Only keys whose name or description matches this expression."),

@@ -8,6 +8,7 @@ import typer
 from penstock.options import (
     DEFAULT_URL,
     WATCH_SECONDS,
+    LoggerArgument,
     NameArgument,
     Output,
     OutputOption,
@@ -110,7 +111,7 @@ def loggers(url: UrlOption = DEFAULT_URL, output: OutputOption = Output.TEXT) ->
 
 @app.command()
 def logger(
-    name: Annotated[str, typer.Argument(help="The logger's name, or root.")],
+    name: LoggerArgument,
     url: UrlOption = DEFAULT_URL,
     output: OutputOption = Output.TEXT,
 ) -> None:

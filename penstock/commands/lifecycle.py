@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock.contexts import Context
 from penstock.errors import UserError
 from penstock.options import (
     DEFAULT_URL,
     NameArgument,
     NamesArgument,
     RegexOption,
+    TaskArgument,
     UrlOption,
     chosen,
     client,
@@ -66,7 +68,7 @@ def restart_connector(
 
 
 def restart_task(
-    task: Annotated[str, typer.Argument(help="The task.", metavar="CONNECTOR/NUMBER")],
+    task: TaskArgument,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
     """Restart one task."""
@@ -117,7 +119,7 @@ def _put(verb: str, done: str) -> Callable[["WorkerClient", str], str]:
 
 
 def _each(
-    names: list[str], reg_exp: bool, url: str, act: Callable[["WorkerClient", str], str]
+    names: list[str], reg_exp: bool, url: Context, act: Callable[["WorkerClient", str], str]
 ) -> None:
     """Do it to every connector named; one that fails does not keep the others from it."""
     worker = client(url)

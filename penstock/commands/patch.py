@@ -7,7 +7,7 @@ from urllib.parse import quote
 import typer
 
 from penstock.errors import UserError
-from penstock.options import DEFAULT_URL, NameArgument, UrlOption, client
+from penstock.options import DEFAULT_URL, LoggerArgument, NameArgument, UrlOption, client
 
 app = typer.Typer(no_args_is_help=True, help="Change a part of a config, offsets or a log level.")
 
@@ -50,7 +50,7 @@ def _pair(text: str) -> tuple[str, str | None]:
 
 @app.command()
 def logger(
-    name: Annotated[str, typer.Argument(help="The logger's name, or root.")],
+    name: LoggerArgument,
     level: Annotated[str, typer.Option("-l", "--level", help="DEBUG, INFO, WARN, ERROR, …")],
     scope: Annotated[str, typer.Option(help="`worker`, or `cluster` for all.")] = "worker",
     url: UrlOption = DEFAULT_URL,

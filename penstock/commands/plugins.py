@@ -34,7 +34,8 @@ def plugins(
             "-t",
             "--type",
             help="Only these: sink, source, transformation, predicate, converter, "
-            "header_converter, config_provider. May be given several times, or with commas.",
+            "header_converter, config_provider, rest_extension. May be given several times, or "
+            "with commas.",
         ),
     ] = None,
     output: OutputOption = Output.TEXT,

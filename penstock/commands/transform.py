@@ -54,7 +54,7 @@ def transform(
     its own text. For a source, values are JSON, with valueSchema and keySchema if they have one.
     Exits with 1 if a record fails.
     """
-    from connect.cluster.requests import plugin_path, run_dry
+    from connect.cluster.requests import run_dry
     from connect.errors import ConfigError
     from connect.plugins import Plugins
     from penstock import show
@@ -64,7 +64,7 @@ def transform(
     with _opened(records) as lines:
         samples = list(_samples(lines, raw=raw))
     try:
-        results = run_dry(Plugins(plugin_path(settings)), settings, config, samples)
+        results = run_dry(Plugins.of_worker(settings), settings, config, samples)
     except ConfigError as error:
         told = str(error)
         if worker is None and 'Missing required configuration "' in told and "converter" in told:

@@ -4,6 +4,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.support import worker as workers
+from tests.support.certificates import make_certificates
 from tests.support.waiting import wait_for
 
 
@@ -79,3 +80,9 @@ def source(tmp_path):
         "file": str(tmp_path / "in.txt"),
         "topic": f"lines-{tmp_path.name}",
     }
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """An authority, and a server and a client it has signed: ca.pem, server.pem, client.pem."""
+    return make_certificates(tmp_path_factory.mktemp("tls"))

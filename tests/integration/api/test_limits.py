@@ -1,7 +1,6 @@
 """Time limits and TLS, each with a worker that is set up for it."""
 
 import ssl
-import subprocess
 
 import httpx
 import pytest
@@ -43,29 +42,6 @@ def test_a_plugin_that_blocks_holds_up_its_own_request_only(standalone, tmp_path
         assert answer.json()["message"].startswith("Request timed out")
         assert worker.call("GET", "/health").status_code == 200
         assert worker.call("GET", "/connectors").status_code == 200
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    """An authority, and a server and a client it has signed: ca.pem, server.pem, client.pem."""
-    folder = tmp_path_factory.mktemp("tls")
-
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
-
-    new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    openssl("req", "-x509", *new_key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
-            "-subj", "/CN=authority")  # fmt: skip
-    (folder / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-    for who in ("server", "client"):
-        openssl(
-            "req", *new_key, "-keyout", f"{who}.key", "-out", f"{who}.csr", "-subj", f"/CN={who}"
-        )
-        signing = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "names")
-        openssl("x509", "-req", "-in", f"{who}.csr", *signing, "-days", "2", "-out", f"{who}.crt")
-        both = (folder / f"{who}.key").read_text() + (folder / f"{who}.crt").read_text()
-        (folder / f"{who}.pem").write_text(both)
-    return folder
 
 
 def test_http_and_https_listeners_side_by_side_with_client_certificates(

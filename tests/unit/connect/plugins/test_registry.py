@@ -135,7 +135,8 @@ def test_list_has_the_order_of_rest(plugins):
     """Sinks come first, then sources, transforms, predicates, converters; each by name."""
     infos = plugins.list()
     types = list(dict.fromkeys(info.type for info in infos))
-    assert types == list(PluginType)
+    # No extension of the REST API is built in.
+    assert types == [t for t in PluginType if t is not PluginType.REST_EXTENSION]
     for type_ in types:
         names = [info.name for info in infos if info.type is type_]
         assert names == sorted(names)
@@ -183,3 +184,14 @@ def test_nothing_is_imported_to_find_a_builtin():
 def test_aliases_leave_out_what_the_type_says(type_, name, aliases):
     """The short names of a class are its simple name and that without the type's word."""
     assert aliases_of(name, PluginType(type_)) == aliases
+
+
+def test_python_in_configs_can_be_switched_off():
+    """By python.transform.enable=false PythonTransform is not found, and the error says why."""
+    settings = {"plugin.path": "", "python.transform.enable": "False"}
+    off = Plugins.of_worker(settings)
+    for name in ("PythonTransform", "transforms.python.PythonTransform"):
+        with pytest.raises(NotFoundError, match=r"switched off by python\.transform\.enable=false"):
+            off.find(PluginType.TRANSFORMATION, name)
+    assert "transforms.python.PythonTransform" not in [info.name for info in off.list()]
+    assert Plugins.of_worker({}).find(PluginType.TRANSFORMATION, "PythonTransform").error is None

@@ -1,0 +1,1 @@
+"""Who may do what over REST: users, roles, limits, and the log of changes. docs/security.md."""
