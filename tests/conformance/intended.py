@@ -373,7 +373,7 @@ INTENDED = (
     Intended("bad data is a DataException", "a record that can't be read", _avro_letter),
     Intended("the version is the subject's", "version in its subject", _subject_version),
     Intended(
-        "bytes alone have no length", "Bytes alone",
+        "bytes alone have no length", "bytes alone",
         _avro_bytes(lambda theirs, ours: theirs == bytes([2 * len(ours)]) + ours),
     ),
     Intended(
