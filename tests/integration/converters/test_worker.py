@@ -165,6 +165,28 @@ def test_registry_outage_without_patience_fails_the_task_and_loses_nothing(
     assert consume_all(letters) == []
 
 
+def test_connectors_can_be_stopped_during_an_outage(
+    worker, connect, registry, door, make_topic, produce, tmp_path
+):
+    """They stop at once, without failing, and begin with what they held in hand."""
+    topic, out = make_topic(), tmp_path / "out.txt"
+    (tmp_path / "in.txt").write_text("one\n")
+    produce(topic, written(registry, topic, ["before"]))
+    door.shut()
+    patience = {"errors.retry.timeout": "-1", "errors.tolerance": "all", **avro(door.url)}
+    connect("stopped-sink", "Sink", topics=topic, file=out, **patience)
+    connect("stopped-source", "Source", topic=topic, file=tmp_path / "in.txt", **patience)
+    for name in ("stopped-sink", "stopped-source"):
+        wait_for(lambda name=name: retries(worker, name) > 0, "a first retry", 30)
+        assert worker.rest.put(f"/connectors/{name}/stop").is_success
+        worker.wait_states(name, [], 30)
+    assert "Task failed" not in worker.log_text().partition("stopped-sink")[2]
+    door.open()
+    for name in ("stopped-sink", "stopped-source"):
+        assert worker.rest.put(f"/connectors/{name}/resume").is_success
+    wait_for(lambda: read_lines(out) == ["before", "one"], lambda: read_lines(out), 30)
+
+
 def test_refused_schema_is_told_with_subject_and_reason(
     worker, connect, registry, make_topic, tmp_path
 ):
