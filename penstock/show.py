@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from rich.text import Text
 
 from connect.config.masking import secret_keys
 from connect.config.secret import HIDDEN
+from connect.errors import ConnectError
 from penstock.errors import UserError
 
 _COLOURS = {
@@ -194,9 +197,24 @@ def watch(render: Callable[[], RenderableType], seconds: float) -> None:
         time.sleep(seconds)
 
 
+def watch_json(load: Callable[[], Any], seconds: float) -> None:
+    """Print what there is, and again whenever it has changed, until Ctrl-C."""
+    import time
+
+    before: Any = None
+    while True:
+        with contextlib.suppress(UserError, ConnectError):
+            found = load()
+            if found != before:
+                before = found
+                print_json(found)
+                sys.stdout.flush()
+        time.sleep(seconds)
+
+
 def _rendered(render: Callable[[], RenderableType]) -> RenderableType:
-    """A worker that restarts is away for a moment; watching goes on."""
+    """A worker or broker that restarts is away for a moment; watching goes on."""
     try:
         return render()
-    except UserError as error:
+    except (UserError, ConnectError) as error:
         return Text(str(error), style="red")

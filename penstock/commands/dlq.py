@@ -332,7 +332,9 @@ def _print(load: Any, render: Any, output: Output, *, follow: bool) -> None:
 
     from penstock import show
 
-    if output is Output.JSON:
+    if output is Output.JSON and follow:
+        show.watch_json(lambda: msgspec.to_builtins(load()), _FOLLOW_SECONDS)
+    elif output is Output.JSON:
         show.print_json(msgspec.to_builtins(load()))
     elif follow:
         show.watch(lambda: render(load()), _FOLLOW_SECONDS)

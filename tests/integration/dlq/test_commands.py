@@ -1,5 +1,7 @@
 """What the dlq commands print for people, and how they explain mistakes."""
 
+import os
+import signal
 import sys
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from penstock.cli import main
 from tests.integration.dlq.conftest import LETTERS
 from tests.support.topics import Out
+from tests.support.waiting import wait_for
 
 
 @pytest.fixture
@@ -69,6 +72,24 @@ def test_test_replay_dismiss_and_reopen_say_what_they_did(penstock, letters):
     assert "1  letters in 1 groups" in penstock("stats", letters)
     assert "dismissed by" in penstock("show", f"{letters}/0/0")
     assert f"1 letters of {letters} are open" in penstock("reopen", f"{letters}/0/0")
+
+
+def test_following_shows_what_comes(letters, start, produce):
+    """`--follow` prints the groups again when their counts change, until it is ended."""
+    running = start("stats", letters, "--follow")
+    os.set_blocking(running.stdout.fileno(), False)
+    printed = bytearray()
+
+    def seen(count):
+        printed.extend(running.stdout.read() or b"")
+        assert running.poll() is None, running.stderr.read()
+        return b'"count": %d' % count in printed
+
+    wait_for(lambda: seen(3), lambda: f"three letters; {printed.decode()}", 60)
+    produce(letters, [Out(b"x"), Out(b"y"), Out(b"z"), Out(b"no headers")])
+    wait_for(lambda: seen(4), lambda: f"four letters without headers; {printed.decode()}", 60)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(30) == 130
 
 
 @pytest.mark.parametrize(

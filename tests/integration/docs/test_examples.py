@@ -1,4 +1,4 @@
-"""The examples of docs/writing-a-connector.md pass their own tests."""
+"""The examples of the pages about plugins of one's own pass their own tests."""
 
 import subprocess
 import sys

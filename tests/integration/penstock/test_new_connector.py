@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,59 @@ def test_new_connector_passes_its_own_tests_and_is_found(kind, tmp_path):
     assert [(info.type, info.version) for info in found] == [(PluginType(kind), "0.1.0")]
     example = json.loads((package / f"acme-{word}.json").read_text())
     checked_config(plugins.load(PluginType(kind), found[0].name), example["config"])
+
+
+def test_new_connectors_install_into_a_fresh_environment(tmp_path):
+    """Untouched, they install beside Penstock, `penstock plugins` lists them, and their conformance
+    suites pass there.
+    """
+    made = {"orders": "source", "bills": "sink"}
+    for name, kind in made.items():
+        assert run(name, "-k", kind, cwd=tmp_path).returncode == 0
+    environment = tmp_path / ".venv"
+    _called("uv", "venv", "--offline", "--python", sys.executable, environment)
+    _install(environment, ROOT, *(tmp_path / name for name in made))
+    # What Penstock and pytest depend on is taken from where this test runs.
+    (site,) = environment.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+
+    def called(*command, cwd=tmp_path):
+        return _called(*command, cwd=cwd, env=clean)
+
+    where = "import penstock; print(penstock.__file__)"
+    assert str(site) in called(environment / "bin/python", "-c", where)
+    listed = called(environment / "bin/penstock", "plugins")
+    for name, kind in made.items():
+        assert f"{name.capitalize()}{kind.capitalize()}Connector" in listed
+        tests = [environment / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        assert "passed" in called(*tests, cwd=tmp_path / name)
+
+
+def _install(environment, *projects):
+    """By uv: offline if its cache has the build backend, which `make setup` leaves there."""
+    install = ["uv", "pip", "install", "--no-deps", "--python", environment / "bin/python"]
+    try:
+        _called(*install, "--offline", *projects)
+    except AssertionError:
+        try:
+            _called(*install, *projects)
+        except AssertionError as error:
+            pytest.skip(f"the build backend can't be had: {error}")
+
+
+def _called(*command, **more):
+    tool = Path(sys.executable).parent / str(command[0])
+    done = subprocess.run(
+        [str(tool if tool.exists() else command[0]), *map(str, command[1:])],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        **more,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("kind", ["source", "sink"])
