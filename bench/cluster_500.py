@@ -9,7 +9,6 @@ KAFKA_BOOTSTRAP names one, and takes everything away again. Memory is the propor
 
 from __future__ import annotations
 
-import os
 import re
 import statistics
 import sys
@@ -23,9 +22,9 @@ from pathlib import Path
 
 import httpx
 
+from bench.processes import cpu_seconds, memory
 from penstock.stack import throwaway
 from tests.support.cluster import Cluster, cluster
-from tests.support.processes import descendants
 
 AT_ONCE = 4
 DEADLINE_SECONDS = 1800
@@ -164,32 +163,13 @@ def _rounds(workers: Cluster) -> int:
     return int(found[-1]) if found else 0
 
 
-def _processes(workers: Cluster) -> list[int]:
-    return [p for w in workers.workers for p in (w.process.pid, *descendants(w.process.pid))]
-
-
 def _cpu(workers: Cluster) -> float:
-    """Seconds of processor time of the workers, of what they have started and what has ended."""
-    total = 0
-    for pid in _processes(workers):
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        total += sum(map(int, fields[11:15]))
-    return total / os.sysconf("SC_CLK_TCK")
+    return sum(cpu_seconds(worker.process.pid) for worker in workers.workers)
 
 
 def _pss(workers: Cluster) -> float:
     """In MB, of the workers and everything they have started."""
-    total = 0
-    for pid in _processes(workers):
-        try:
-            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        total += int(re.search(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[1])
-    return total / 1024
+    return sum(memory(worker.process.pid) for worker in workers.workers) / 2**20
 
 
 def _say(line: str) -> None:
