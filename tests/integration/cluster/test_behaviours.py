@@ -134,13 +134,14 @@ def test_stopped_from_the_beginning_with_offsets_of_its_own(three, connect, topi
     connect("src", numbers(topic, count=10), initial_state="STOPPED")
     out = tmp_path / "out.json"
     sink = {"connector.class": "CollectSink", "topics": topic, "file": out}
-    connect("snk", sink, initial_state="stopped")
-    for name, state in (("idle", "PAUSED"), ("src", "STOPPED"), ("snk", "STOPPED")):
+    snk = f"snk-{topic}"  # its group is new
+    connect(snk, sink, initial_state="stopped")
+    for name, state in (("idle", "PAUSED"), ("src", "STOPPED"), (snk, "STOPPED")):
         wait_for(lambda n=name, s=state: connector_state(three, n) == s, f"{name} to be {state}")
         assert three.any.rest.get(f"/connectors/{name}/tasks").json() == []
     for name, partition, offset in (
         ("src", {"numbers": "0"}, {"n": 4}),
-        ("snk", {"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 2}),
+        (snk, {"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 2}),
     ):
         change = {"offsets": [{"partition": partition, "offset": offset}]}
         answer = three.workers[1].rest.patch(f"/connectors/{name}/offsets", json=change)
@@ -306,9 +307,14 @@ def test_log_levels_by_scope(three):
 
 def test_work_and_states_survive_the_whole_cluster(new_cluster, make_topic):
     """After all workers are gone, new ones know what runs and what is paused, from where, and the
-    internal topics are as they were asked for."""
+    internal topics are as they were asked for. A task that won't stop holds nobody up for longer
+    than task.shutdown.graceful.timeout.ms."""
     flowing, paused = make_topic(), make_topic()
-    extra = {"offset__storage__segment__bytes": "1048576", "status__storage__partitions": "3"}
+    extra = {
+        "offset__storage__segment__bytes": "1048576",
+        "status__storage__partitions": "3",
+        "task__shutdown__graceful__timeout__ms": "1000",
+    }
     with new_cluster(1, **extra) as cluster:
         kinds = {"config": 1, "offset": 2, "status": 3}
         for kind, partitions in kinds.items():
@@ -319,11 +325,14 @@ def test_work_and_states_survive_the_whole_cluster(new_cluster, make_topic):
         assert described(cluster.bootstrap, name)["segment.bytes"] == "1048576"
         cluster.any.create("flowing", numbers(flowing, count=10))
         cluster.any.create("paused", numbers(paused, count=10, **{"pause.ms": 200, "batch": 1}))
+        cluster.any.create("stubborn", numbers(flowing, count=0, fault="stop:block"))
         consume_all(cluster.bootstrap, flowing, 10)
-        cluster.wait_all_running({"flowing": 1, "paused": 1})
+        cluster.wait_all_running({"flowing": 1, "paused": 1, "stubborn": 1})
         put(cluster.any, "/connectors/paused/pause", 202)
         cluster.any.wait_states("paused", ["PAUSED"])
+        log = cluster.any.log
         assert cluster.stop(cluster.any) == 0
+        assert "did not stop within 1.0 s and is killed" in log.read_text()
         held = len(consume_all(cluster.bootstrap, paused))
         cluster.add(1)
         cluster.any.rest.patch("/connectors/flowing/config", json={"count": "20"})
