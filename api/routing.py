@@ -21,6 +21,7 @@ from api.paths import printable_path
 from api.security.roles import Caller, Need, Role, need
 from api.settings import RestSettings
 from connect.cluster.herder import ElsewhereError, Herder, TimedOutError
+from connect.errors import ConnectError
 
 log = logging.getLogger(__name__)
 
@@ -58,8 +59,9 @@ async def _in_time(work: Coroutine[Any, Any, Response], request: Request) -> Res
     try:
         await asyncio.wait({task}, timeout=settings_of(request).timeout_seconds)
     except asyncio.CancelledError:
+        # The server stops, and has waited for this one as long as it does.
         task.add_done_callback(_report_late_end(request))
-        raise
+        raise ConnectError("Worker is shutting down") from None
     if task.done():
         return task.result()
     task.add_done_callback(_report_late_end(request))

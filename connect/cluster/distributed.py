@@ -16,6 +16,7 @@ import httpx
 from connect.cluster import requests
 from connect.cluster.assignment import Work
 from connect.cluster.config_log import (
+    ClusterConfig,
     LevelRequest,
     RestartRequest,
 )
@@ -94,13 +95,13 @@ class DistributedHerder(Herder):
         self, name: str, configs: Sequence[Mapping[str, str]], signed: Signed
     ) -> None:
         self._member.verify(signed)
-        self._member.must_lead()
+        await self._member.must_lead()
         self._member.get(name)
         await self._member.write(self._configs.put_tasks, name, list(configs))
 
     async def fence_zombies(self, name: str, signed: Signed) -> None:
         self._member.verify(signed)
-        self._member.must_lead()
+        await self._member.must_lead()
         await self._member.fence(name)
 
     def vouch(self, what: bytes) -> str | None:
@@ -112,86 +113,87 @@ class DistributedHerder(Herder):
     # -- connectors -----------------------------------------------------------------------------
 
     async def connectors(self) -> list[str]:
-        return list(self._configs.snapshot().connectors)
+        return list((await self._known()).connectors)
 
     async def connector(self, name: str) -> ConnectorInfo:
-        return await self._info(name, self._member.get(name))
+        return await self._info(name, await self._get(name))
 
     async def stored_config(self, name: str) -> dict[str, str]:
-        return dict(self._member.get(name))
+        return dict(await self._get(name))
 
     async def create(
         self, name: str, config: Mapping[str, str | None], state: TargetState | None = None
     ) -> ConnectorInfo:
-        self._member.must_lead()
+        await self._member.must_lead()
         if name in self._configs.snapshot().connectors:
             raise AlreadyExistsError(f"Connector {name} already exists")
         checked = await self._checked(requests.meant(config, {}))
         if name in self._configs.snapshot().connectors:  # somebody else was quicker
             raise AlreadyExistsError(f"Connector {name} already exists")
-        self._member.must_lead()
+        await self._member.must_lead()
         await self._member.write(self._configs.put_connector, name, checked.config, state)
         return await self._info(name, checked.config)
 
     async def put_config(
         self, name: str, config: Mapping[str, str | None]
     ) -> tuple[bool, ConnectorInfo]:
-        self._member.must_lead()
+        await self._member.must_lead()
         stored = self._configs.snapshot().connectors.get(name)
         if stored is None:
             return True, await self.create(name, config)
         checked = await self._checked(requests.meant(config, stored))
-        self._member.must_lead()
+        await self._member.must_lead()
         # Tools that write on every reconcile must not stop what runs well.
         if checked.config != stored:
             await self._member.write(self._configs.put_connector, name, checked.config)
         return False, await self._info(name, checked.config)
 
     async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
-        self._member.must_lead()
+        await self._member.must_lead()
         stored = self._member.get(name)
         patched = {**stored, **requests.meant(patch, stored)}
         _, info = await self.put_config(name, {k: v for k, v in patched.items() if v is not None})
         return info
 
     async def delete(self, name: str) -> None:
-        self._member.must_lead()
+        await self._member.must_lead()
         self._member.get(name)
         await self._member.write(self._configs.remove_connector, name)
 
     async def status(self, name: str) -> ConnectorStatus:
+        await self._known()
         return await self._member.status(name)
 
     async def task_configs(self, name: str) -> dict[TaskId, dict[str, str]]:
-        secrets = await self._secrets(self._member.get(name))
+        secrets = await self._secrets(await self._get(name))
         configs = self._configs.snapshot().task_configs(name)
         return {TaskId(name, n): mask(c, secrets) for n, c in enumerate(configs)}
 
     async def task_status(self, task: TaskId) -> Status:
+        config = await self._known()
         status = self._statuses.get(task)
-        if status is None or task not in self._configs.snapshot().work.tasks:
+        if status is None or task not in config.work.tasks:
             raise NotFoundError(f"No status found for task {task}")
         return status
 
     async def set_target_state(self, name: str, state: TargetState) -> None:
-        config = self._configs.snapshot()
-        if name not in config.connectors:
+        if name not in (await self._known()).connectors:
             raise NotFoundError(f"Unknown connector {name}")
         if state is TargetState.STOPPED:
-            self._member.must_lead()
+            await self._member.must_lead()
             await self._member.write(self._configs.put_tasks, name, [])
         await self._member.blocking(self._configs.put_target, name, state)
 
     async def restart(
         self, name: str, *, include_tasks: bool, only_failed: bool
     ) -> ConnectorStatus | None:
-        if name not in self._configs.snapshot().connectors:
+        if name not in (await self._known()).connectors:
             raise NotFoundError(f"Unknown connector: {name}")
         if not include_tasks and not only_failed:
-            self._member.must_own(Work(connectors=frozenset([name])))
+            await self._member.must_own(Work(connectors=frozenset([name])))
             await self._workload.restart_instance(name)
             return None
-        self._member.must_lead()
+        await self._member.must_lead()
         plan = plan_restart(
             await self.status(name), include_tasks=include_tasks, only_failed=only_failed
         )
@@ -200,17 +202,18 @@ class DistributedHerder(Herder):
         return plan.status
 
     async def restart_task(self, task: TaskId) -> None:
-        config = self._configs.snapshot()
+        config = await self._known()
         if task.connector not in config.connectors:
             raise NotFoundError(f"Unknown connector: {task.connector}")
         if task not in config.work.tasks:
             raise NotFoundError(f"Unknown task: {task}")
-        self._member.must_own(Work(tasks=frozenset([task])))
+        await self._member.must_own(Work(tasks=frozenset([task])))
         await self._workload.restart_tasks([task])
 
     async def topics(self, name: str) -> list[str]:
         if not self._flag("topic.tracking.enable"):
             raise ForbiddenError("Topic tracking is disabled.")
+        await self._known()
         return sorted(self._statuses.topics(name))
 
     async def reset_topics(self, name: str) -> None:
@@ -218,6 +221,7 @@ class DistributedHerder(Herder):
             raise ForbiddenError("Topic tracking is disabled.")
         if not self._flag("topic.tracking.allow.reset"):
             raise ForbiddenError("Topic tracking reset is disabled.")
+        await self._known()
         self._statuses.remove_topics(name)
 
     # -- offsets --------------------------------------------------------------------------------
@@ -241,7 +245,7 @@ class DistributedHerder(Herder):
         name: str,
         offsets: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]],
     ) -> str:
-        self._member.must_lead()
+        await self._member.must_lead()
         spec = await self._spec(name)
         self._must_be_stopped(name)
         if not offsets:
@@ -252,7 +256,7 @@ class DistributedHerder(Herder):
         return await requests.alter_offsets(self._worker, spec, offsets, self._write_offsets)
 
     async def reset_offsets(self, name: str) -> str:
-        self._member.must_lead()
+        await self._member.must_lead()
         spec = await self._spec(name)
         self._must_be_stopped(name)
         await self._fence_before_change(spec)
@@ -346,8 +350,17 @@ class DistributedHerder(Herder):
 
     # -- small things ---------------------------------------------------------------------------
 
+    async def _known(self) -> ClusterConfig:
+        """What there is, once this worker knows it: one that starts would find nothing."""
+        await self._member.read.wait()
+        return self._configs.snapshot()
+
+    async def _get(self, name: str) -> Mapping[str, str]:
+        await self._known()
+        return self._member.get(name)
+
     async def _spec(self, name: str) -> ConnectorSpec:
-        return await self._workload.spec(name, self._member.get(name))
+        return await self._workload.spec(name, await self._get(name))
 
     async def _info(self, name: str, properties: Mapping[str, str]) -> ConnectorInfo:
         count = len(self._configs.snapshot().task_configs(name))

@@ -128,7 +128,8 @@ class ClusterMember:
         self._publishing: dict[str, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self.cluster_id = ""
-        self.ready = asyncio.Event()
+        self.read = asyncio.Event()  # the topics were, so it is known what there is
+        self.ready = asyncio.Event()  # part of the group
         self.out_of_touch = False
         self._stopping = False
         self._stage: tuple[str, datetime] | None = None
@@ -140,10 +141,13 @@ class ClusterMember:
         self._loop = asyncio.get_running_loop()
         self._later(self.worker.warm_up())
         with self._doing("connecting to Kafka"):
-            self.cluster_id = await self.blocking(requests.cluster_id, self._raw)
+            self.cluster_id = await self.blocking(
+                requests.cluster_id, self._raw, lambda: self._stopping
+            )
         with self._doing("initializing and reading to the end of internal topics"):
             for topic_log in (self.statuses, self.offsets, self.configs):
                 await self.blocking(topic_log.start)
+        self.read.set()
         self._later(self._follow_configs())
         self._membership = Membership(self.config, self.configs, self)
         self._membership.start()
@@ -298,13 +302,16 @@ class ClusterMember:
         )
         async with self._settling:
             await self.workload.take(assignment.assigned, assignment.revoked)
+        # A static member that is back gets the assignment it had last, which tells only what was
+        # new then. The leader has to hear that it starts anew.
+        begins = self._assignment is None and bool(self._raw.get("group.instance.id"))
         self._assignment = assignment
         self.rounds.end(
             outcome.generation,
             assignment.leader_url,
             SESSIONED if outcome.sessioned else COMPATIBLE,
         )
-        if assignment.revoked:
+        if assignment.revoked or begins:
             self._rejoin()
         self._meet_again_after(assignment.delay_ms / 1000)
         self._changed.set()
@@ -406,19 +413,30 @@ class ClusterMember:
         await self.blocking(self._write_as_leader, put, *args)
 
     def _write_as_leader(self, put: Callable[..., None], *args: Any) -> None:
+        self._must_be_in_touch()
         if self.config["exactly.once.source.support"].lower() != "disabled":
             self.configs.claim(f"connect-cluster-{self.config.group_id}")
         put(*args)
 
-    def must_lead(self) -> None:
+    async def must_lead(self) -> None:
+        """Else the leader has to do it. A worker that starts waits until it knows who that is."""
+        if self._stopping:
+            raise ConnectError("Worker is shutting down")
+        await self.ready.wait()
         if not self.is_leader:
             raise ElsewhereError(self._leader_url)
+        self._must_be_in_touch()
 
-    def must_own(self, work: Work) -> None:
+    def _must_be_in_touch(self) -> None:
+        """A leader that was frozen, and has not heard of its successor, must not go on leading."""
+        if self._membership is None or not self._membership.in_touch:
+            raise ElsewhereError(None)
+
+    async def must_own(self, work: Work) -> None:
         """Else the owner has to do it, whom the leader knows."""
         if not work - self.workload.owned:
             return
-        self.must_lead()
+        await self.must_lead()
         assert self._membership is not None
         for owner in self._membership.leader.owners():
             if not work - owner.running and owner.url != self.url:

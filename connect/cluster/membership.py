@@ -224,6 +224,16 @@ class Membership:
         self._rejoin = False
         self._away_until = 0.0
         self._thread: threading.Thread | None = None
+        self._coordinator: _Coordinator | None = None
+
+    @property
+    def in_touch(self) -> bool:
+        """Whether the group was heard of so lately that it can't have gone on without us."""
+        coordinator = self._coordinator
+        if coordinator is None or coordinator._generation.is_lost():
+            return False
+        session: float = self._config["session.timeout.ms"] / 1000
+        return time.monotonic() - coordinator.last_heard() <= session
 
     def start(self) -> None:
         library = logging.getLogger("kafka")
@@ -261,13 +271,14 @@ class Membership:
         while not self._stopping:
             coordinator = None
             try:
-                coordinator = self._connect()
+                self._coordinator = coordinator = self._connect()
                 self._serve(coordinator)
             except Exception as error:  # noqa: BLE001 - whatever it was, a worker comes back
                 log.warning("Out of the group: %s: %s", type(error).__name__, error)
                 self._tell_lost()
                 self._sleep(RETRY_SECONDS)
             finally:
+                self._coordinator = None
                 if coordinator is not None:
                     self._close(coordinator)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import wait
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
@@ -29,6 +30,8 @@ from connect.runtime.worker import Worker
 # The Kafka Connect whose REST API and configs this one speaks; clients gate features on it.
 KAFKA_VERSION = "4.3.1"
 
+_GIVE_UP_SECONDS = 0.2
+
 NOT_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be "
     "done for the specified connector by issuing a 'PUT' request to the "
@@ -51,12 +54,16 @@ def server_info(cluster_id: str) -> ServerInfo:
     return ServerInfo(KAFKA_VERSION, f"penstock-{ours}", cluster_id)
 
 
-def cluster_id(worker: Mapping[str, str]) -> str:
-    """The Kafka cluster's id. Blocks; ConnectError when no broker answers."""
+def cluster_id(worker: Mapping[str, str], given_up: Callable[[], bool] = lambda: False) -> str:
+    """The Kafka cluster's id. Blocks; ConnectError when no broker answers, or it is given up."""
     seconds = min(30.0, int(worker.get("request.timeout.ms", 30_000)) / 1000)
     admin = clients.admin_client("penstock-worker", worker, {})
     try:
-        description = admin.describe_cluster(request_timeout=seconds).result(seconds + 5)
+        answer = admin.describe_cluster(request_timeout=seconds)
+        # Whoever stops a worker that can't start should not have to wait for its broker.
+        while not given_up() and not wait([answer], _GIVE_UP_SECONDS).done:
+            pass
+        description = answer.result(0)
     except Exception as error:
         raise ConnectError(
             f"No Kafka broker answers at bootstrap.servers={worker.get('bootstrap.servers')}: "

@@ -84,6 +84,8 @@ class Workload:
         self._instances: dict[str, tuple[Mapping[str, str], TargetState]] = {}
         self._targets: dict[str, TargetState] = {}
         self._versions: dict[Subject, str | None] = {}
+        # By class and version. Asked for with every status, and the same for a worker's life.
+        self._kinds: dict[tuple[str, str | None], Kind] = {}
         self._restarts = AutoRestarts()
         # Starting and stopping of tasks go one after the other; instances by connector.
         self._busy = asyncio.Lock()
@@ -291,13 +293,11 @@ class Workload:
 
     async def kind(self, properties: Mapping[str, str]) -> Kind:
         """Source or sink; NotFoundError when there is no such plugin here."""
-        found = await asyncio.to_thread(
-            self._plugins.find,
-            CONNECTOR_TYPES,
-            properties["connector.class"].strip(),
-            properties.get("connector.plugin.version"),
-        )
-        return Kind.SINK if found.type is PluginType.SINK else Kind.SOURCE
+        wanted = (properties["connector.class"].strip(), properties.get("connector.plugin.version"))
+        if wanted not in self._kinds:
+            found = await asyncio.to_thread(self._plugins.find, CONNECTOR_TYPES, *wanted)
+            self._kinds[wanted] = Kind.SINK if found.type is PluginType.SINK else Kind.SOURCE
+        return self._kinds[wanted]
 
     async def spec(self, name: str, properties: Mapping[str, str]) -> ConnectorSpec:
         kind = await self.kind(properties)

@@ -1,7 +1,9 @@
 """A real cluster for tests: several `penstock worker` processes, driven over REST."""
 
+import itertools
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import uuid
@@ -23,18 +25,29 @@ _STORES = ("config", "offset", "status")
 class Cluster:
     """Workers of one group. `settings` are those of every worker that is added."""
 
-    def __init__(self, bootstrap: str, folder: Path, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        folder: Path,
+        settings: Mapping[str, str],
+        trusted: ssl.SSLContext | None = None,
+    ) -> None:
         self.bootstrap = bootstrap
+        self._trusted = trusted
         self.settings = dict(settings)
         self.workers: list[RunningWorker] = []
         self._folder = folder
-        self._started = 0
+        self._started: list[subprocess.Popen] = []
+        self._numbers = itertools.count(1)
 
     def add(self, n: int = 1, **settings: str) -> list[RunningWorker]:
         """Start workers side by side and wait until they are part of the group."""
         started = [self._start({k.replace("__", "."): v for k, v in settings.items()})
                    for _ in range(n)]  # fmt: skip
-        workers = [RunningWorker(process, _url(process, log), log) for process, log in started]
+        workers = [
+            RunningWorker(process, _url(process, log), log, self._trusted)
+            for process, log in started
+        ]
         self.workers += workers
         for worker in workers:
             wait_for(
@@ -45,11 +58,11 @@ class Cluster:
         return workers
 
     def _start(self, settings: Mapping[str, str]) -> tuple[subprocess.Popen, Path]:
-        self._started += 1
-        properties = self._folder / f"worker{self._started}.properties"
+        number = next(self._numbers)
+        properties = self._folder / f"worker{number}.properties"
         every = {**self.settings, **settings}
         properties.write_text("".join(f"{k}={v}\n" for k, v in every.items()))
-        log = self._folder / f"worker{self._started}.log"
+        log = self._folder / f"worker{number}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "penstock", "worker", properties],
@@ -58,6 +71,7 @@ class Cluster:
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
                 cwd=self._folder,
             )
+        self._started.append(process)
         return process, log
 
     def kill(self, worker: RunningWorker) -> None:
@@ -92,7 +106,7 @@ class Cluster:
 
     def wait_all_running(self, tasks: Mapping[str, int], timeout: float = 60) -> dict[str, dict]:
         """Wait until all connectors and that many tasks run, on workers that are alive."""
-        alive = {worker.url.removeprefix("http://") for worker in self.workers}
+        alive = {worker.id for worker in self.workers}
 
         def reached() -> dict | None:
             answer = self.any.rest.get("/connectors", params={"expand": "status"})
@@ -125,14 +139,17 @@ class Cluster:
         )
 
     def close(self) -> None:
-        for worker in list(self.workers):
-            worker.process.send_signal(signal.SIGTERM)
-        for worker in list(self.workers):
+        alive = [process for process in self._started if process.poll() is None]
+        for process in alive:
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGTERM)
+        for process in alive:
             try:
-                worker.process.wait(60)
+                process.wait(60)
             except subprocess.TimeoutExpired:
-                worker.process.kill()
-                worker.process.wait()
+                process.kill()
+                process.wait()
+        for worker in self.workers:
             worker.rest.close()
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 3})
         topics = [self.settings[f"{kind}.storage.topic"] for kind in _STORES]
@@ -149,8 +166,20 @@ class Cluster:
 
 
 @contextmanager
-def cluster(bootstrap: str, folder: Path, n: int = 3, **settings: Any) -> Iterator[Cluster]:
-    """Run n workers until the block is left; their logs are shown when the block raises."""
+def cluster(
+    bootstrap: str,
+    folder: Path,
+    n: int = 3,
+    *,
+    trusted: ssl.SSLContext | None = None,
+    admin_bootstrap: str | None = None,
+    **settings: Any,
+) -> Iterator[Cluster]:
+    """Run n workers until the block is left; their logs are shown when the block raises.
+
+    `trusted` is for workers with https, `admin_bootstrap` where the test itself reaches Kafka if
+    that is another address than the workers'.
+    """
     group = f"test-{uuid.uuid4().hex[:8]}"
     offered = {
         "bootstrap.servers": bootstrap,
@@ -171,7 +200,7 @@ def cluster(bootstrap: str, folder: Path, n: int = 3, **settings: Any) -> Iterat
         "scheduled.rebalance.max.delay.ms": "0",
         **{k.replace("__", "."): str(v) for k, v in settings.items()},
     }
-    running = Cluster(bootstrap, folder, offered)
+    running = Cluster(admin_bootstrap or bootstrap, folder, offered, trusted)
     try:
         running.add(n)
         yield running

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,11 +21,13 @@ ROOT = Path(__file__).parents[2]
 class RunningWorker:
     """A worker that answers, and what tests ask of it."""
 
-    def __init__(self, process: subprocess.Popen, url: str, log: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen, url: str, log: Path, trusted: ssl.SSLContext | None = None
+    ) -> None:
         self.process = process
         self.url = url
         self.log = log
-        self.rest = httpx.Client(base_url=url, timeout=30)
+        self.rest = httpx.Client(base_url=url, timeout=30, verify=trusted or True)
 
     def create(self, name: str, config: Mapping[str, Any], **more: Any) -> dict:
         answer = self.rest.post("/connectors", json={"name": name, "config": config, **more})
@@ -47,6 +50,11 @@ class RunningWorker:
         return wait_for(
             reached, lambda: f"{name} to have tasks {states}; is: {self.status(name)}", timeout
         )
+
+    @property
+    def id(self) -> str:
+        """As statuses name it."""
+        return self.url.partition("://")[2]
 
     def log_text(self) -> str:
         return self.log.read_text(errors="replace")
@@ -121,7 +129,7 @@ def _url(process: subprocess.Popen, log: Path) -> str:
                 return line.split("listens on ")[1].split()[0].rstrip(",")
         return None
 
-    return wait_for(found, lambda: f"the worker to listen; its log:\n{log.read_text()}", 60)
+    return wait_for(found, lambda: f"the worker to listen; its log:\n{log.read_text()}", 120)
 
 
 def read_lines(path: Path) -> list[str]:

@@ -89,8 +89,7 @@ def owners(statuses):
 def lose(cluster, counts, victim, how):
     """Take a worker away and check who noticed."""
     before = owners(cluster.wait_all_running(TASKS))
-    leaving = victim.url.removeprefix("http://")
-    theirs = {task for task, owner in before.items() if owner == leaving}
+    theirs = {task for task, owner in before.items() if owner == victim.id}
     assert len(theirs) in {13, 14, 20}, before
     wait_for(lambda: counts.read() or all(counts.runs[t] for t in before), "all to count")
     known = {task: set(counts.runs[task]) for task in before}

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from kafkaconnect.connect import Connect
 
 from connect.cluster.signing import new_session_key, sign
 from tests.support.cluster import forwarded
@@ -240,3 +241,43 @@ def test_internal_requests_must_be_signed(three):
             answer = worker.rest.request(method, url, content=body, headers={**json_body, **wrong})
             assert answer.status_code == 403, forwarded(answer)
             assert answer.json()["message"] == "Internal request contained invalid signature."
+
+
+def test_client_that_nobody_here_wrote(three, topic):
+    """The PyPI package kafkaconnect validates, creates, lists, watches, pauses, resumes, restarts,
+    changes and deletes a connector as it does on Kafka Connect."""
+    client = Connect(three.workers[1].url)
+    config = {"name": "foreign", **numbers(topic, count=5)}
+
+    def states():
+        status = json.loads(client.status("foreign"))
+        return [part["state"] for part in (status["connector"], *status["tasks"])]
+
+    def reach(*wanted):
+        wait_for(lambda: states() == list(wanted), lambda: f"{wanted}: {states()}")
+
+    assert "NumbersSource" in client.plugins()
+    refused = json.loads(
+        client.validate_and_create("foreign", json.dumps({**config, "count": "x"}))
+    )
+    assert refused["error_count"] == 1
+    assert (
+        json.loads(client.validate_and_create("foreign", json.dumps(config)))["name"] == "foreign"
+    )
+    assert "foreign" in json.loads(client.list())
+    reach("RUNNING", "RUNNING")
+    wait_for(lambda: topic in client.topics("foreign"), "the topic to be told")
+    assert client.pause("foreign") == ""
+    reach("PAUSED", "PAUSED")
+    assert client.resume("foreign") == ""
+    reach("RUNNING", "RUNNING")
+    assert client.restart("foreign") == ""
+    client.create_or_update("foreign", json.dumps({**config, "count": "8", "tasks.max": "2"}))
+    reach("RUNNING", "RUNNING", "RUNNING")
+    assert json.loads(client.config("foreign"))["count"] == "8"
+    assert len(json.loads(client.info("foreign"))["tasks"]) == len(
+        json.loads(client.tasks("foreign"))
+    )
+    assert client.remove("foreign") == ""
+    wait_for(lambda: "foreign" not in json.loads(client.list()), "it to be gone")
+    assert "not found" in client.status("foreign")

@@ -1,5 +1,6 @@
 """Plugins that do not come with Penstock: files, packages, folders with their dependencies."""
 
+import subprocess
 import sys
 import textwrap
 import zipfile
@@ -241,3 +242,22 @@ def test_discovery_survives_a_foreign_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (info,) = discover(["plugins"])
     assert info.location == str(tmp_path / "plugins" / "relative.py")
+
+
+def test_threads_may_load_one_plugin_at_the_same_time(tmp_path):
+    """None of them gets a module that another has only begun to fill."""
+    code = "import time\nfrom connect import SourceConnector\ntime.sleep(0.2)\n"
+    (tmp_path / "slow_to_load.py").write_text(code + "class Slow(SourceConnector): pass\n")
+    script = (
+        "import sys\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from connect.plugins.loading import import_plugin_module\n"
+        "with ThreadPoolExecutor(4) as threads:\n"
+        "    found = threads.map(import_plugin_module, ['slow_to_load'] * 4, sys.argv[1:] * 4)\n"
+        "    print([module.Slow.__name__ for module in found])\n"
+    )
+    place = str(tmp_path / "slow_to_load.py")
+    done = subprocess.run(
+        [sys.executable, "-c", script, place], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "['Slow', 'Slow', 'Slow', 'Slow']\n", done.stderr

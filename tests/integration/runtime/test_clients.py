@@ -3,29 +3,15 @@
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import (
-    AdminClient,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
 
 from connect.runtime import clients
-from penstock.stack.process import free_port
 from penstock.worker import run_standalone
 from tests.support import topics
-from tests.support.broker import own_broker
-from tests.support.keystores import KEY_PASSWORD, STORE_PASSWORD, certificate, new_key, trust
+from tests.support.secured import everywhere, jaas, make_stores, secured_broker, security
 from tests.support.waiting import wait_for
 from tests.support.worker import json_lines, standalone
 
 PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
-PASSWORD = "a'lice \\ s3cret; user=x"
-LOGINS = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
-}
-
 # Utils.toPositive(Utils.murmur2(key)) % n of kafka-clients 4.3.1, for n = 7 and n = 12.
 JAVAS_CHOICE = [
     ("", 2, 9), ("a", 5, 4), ("ab", 0, 2), ("abc", 4, 3), ("abcd", 5, 8), ("order-1", 4, 10),
@@ -51,77 +37,14 @@ def test_key_goes_to_the_partition_java_would_choose(
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stores")
-    new_key(folder / "broker.p12", "PKCS12", "broker")
-    new_key(folder / "client.jks", "JKS", "client", KEY_PASSWORD)
-    for name, store in (("broker", "broker.p12"), ("client", "client.jks")):
-        (folder / f"{name}.pem").write_text(certificate(folder / store, name))
-    trust(folder / "trusts-client.jks", "JKS", folder / "client.pem", "client")
-    trust(folder / "trusts-broker.jks", "JKS", folder / "broker.pem", "broker")
-    trust(folder / "trusts-broker.p12", "PKCS12", folder / "broker.pem", "broker")
-    return folder
+    return make_stores(tmp_path_factory.mktemp("stores"))
 
 
 @pytest.fixture(scope="module")
 def secured(say, stores):
     """(plain address, SASL_SSL address) of a broker that knows alice and wants certificates."""
-    plain, controller, secure = free_port(), free_port(), free_port()
-    # Twice: a properties file and a JAAS line each take one away.
-    quoted = PASSWORD.replace("\\", "\\" * 4)
-    settings = {
-        "listeners": f"CLIENT://127.0.0.1:{plain},CONTROLLER://127.0.0.1:{controller},"
-        f"SECURE://127.0.0.1:{secure}",
-        "advertised.listeners": f"CLIENT://127.0.0.1:{plain},SECURE://localhost:{secure}",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "listener.security.protocol.map": "CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
-        "sasl.enabled.mechanisms": ",".join(LOGINS),
-        "listener.name.secure.plain.sasl.jaas.config": f"{LOGINS['PLAIN']} required "
-        f'user_alice="{quoted}";',
-        "listener.name.secure.scram-sha-512.sasl.jaas.config": f"{LOGINS['SCRAM-SHA-512']} "
-        "required;",
-        "listener.name.secure.ssl.keystore.location": str(stores / "broker.p12"),
-        "listener.name.secure.ssl.keystore.password": STORE_PASSWORD,
-        "listener.name.secure.ssl.keystore.type": "PKCS12",
-        "listener.name.secure.ssl.truststore.location": str(stores / "trusts-client.jks"),
-        "listener.name.secure.ssl.truststore.password": STORE_PASSWORD,
-        "listener.name.secure.ssl.client.auth": "required",
-    }
-    with own_broker(say, settings, plain) as broker:
-        admin = AdminClient({"bootstrap.servers": broker.address})
-        info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
-        alice = UserScramCredentialUpsertion("alice", info, PASSWORD.encode())
-        for done in admin.alter_user_scram_credentials([alice]).values():
-            done.result(30)
-        yield broker.address, f"localhost:{secure}"
-
-
-def security(stores, mechanism, trusted):
-    return {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": mechanism,
-        "sasl.jaas.config": jaas(mechanism, PASSWORD),
-        "ssl.truststore.location": stores / trusted,
-        "ssl.truststore.password": STORE_PASSWORD,
-        "ssl.keystore.location": stores / "client.jks",
-        "ssl.keystore.password": STORE_PASSWORD,
-        "ssl.key.password": KEY_PASSWORD,
-    }
-
-
-def jaas(mechanism, password):
-    quoted = password.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{LOGINS[mechanism]} required username="alice" password="{quoted}";'
-
-
-def everywhere(settings):
-    """As people write it: for the worker and again for each kind of client."""
-    prefixes = ("", "producer.", "consumer.", "admin.")
-    # The file's own escapes come on top of those of the JAAS line.
-    return {
-        f"{prefix}{k}": str(v).replace("\\", "\\\\")
-        for prefix in prefixes
-        for k, v in settings.items()
-    }
+    with secured_broker(say, stores) as addresses:
+        yield addresses
 
 
 @pytest.mark.parametrize(
