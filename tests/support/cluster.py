@@ -28,7 +28,7 @@ class Cluster:
         self.settings = dict(settings)
         self.workers: list[RunningWorker] = []
         self._folder = folder
-        self._started = 0
+        self._processes: list[subprocess.Popen] = []
 
     def add(self, n: int = 1, **settings: str) -> list[RunningWorker]:
         """Start workers side by side and wait until they are part of the group."""
@@ -45,11 +45,11 @@ class Cluster:
         return workers
 
     def _start(self, settings: Mapping[str, str]) -> tuple[subprocess.Popen, Path]:
-        self._started += 1
-        properties = self._folder / f"worker{self._started}.properties"
+        number = len(self._processes) + 1
+        properties = self._folder / f"worker{number}.properties"
         every = {**self.settings, **settings}
         properties.write_text("".join(f"{k}={v}\n" for k, v in every.items()))
-        log = self._folder / f"worker{self._started}.log"
+        log = self._folder / f"worker{number}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "penstock", "worker", properties],
@@ -58,6 +58,7 @@ class Cluster:
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
                 cwd=self._folder,
             )
+        self._processes.append(process)
         return process, log
 
     def kill(self, worker: RunningWorker) -> None:
@@ -125,14 +126,17 @@ class Cluster:
         )
 
     def close(self) -> None:
-        for worker in list(self.workers):
-            worker.process.send_signal(signal.SIGTERM)
-        for worker in list(self.workers):
+        # All of them: one may have been started and never have answered.
+        for process in self._processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self._processes:
             try:
-                worker.process.wait(60)
+                process.wait(60)
             except subprocess.TimeoutExpired:
-                worker.process.kill()
-                worker.process.wait()
+                process.kill()
+                process.wait()
+        for worker in self.workers:
             worker.rest.close()
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 3})
         topics = [self.settings[f"{kind}.storage.topic"] for kind in _STORES]
