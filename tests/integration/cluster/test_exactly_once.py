@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.cluster import cluster
 from tests.support.waiting import wait_for
@@ -123,4 +124,32 @@ def test_zombies_are_fenced_when_tasks_change(workers, topic, consume_all):
         zombie.commit_transaction(30)
     assert len(found) == 170
     assert -1 not in numbers(found)
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
+def test_transactions_and_rebalances_are_measured(workers, topic, consume_all):
+    """/metrics tells how large transactions were, and how the worker stands in its cluster."""
+    name = f"measured-{topic}"
+    config = {"connector.class": "NumbersSource", "topic": topic, "count": "25", "batch": "10"}
+    workers.any.create(name, config)
+    consume_all(topic, 25, timeout=90)
+
+    def samples(**labels):
+        families = text_string_to_metric_families(workers.any.rest.get("/metrics").text)
+        found = [s for family in families for s in family.samples]
+        return {s.name: s for s in found if labels.items() <= s.labels.items()}
+
+    def sizes():
+        found = samples(connector=name, task="0")
+        key = "kafka_connect_source_task_metrics_transaction_size_"
+        return [found[key + part].value for part in ("min", "max") if key + part in found]
+
+    wait_for(lambda: sizes() == [5, 10], lambda: f"transactions of 5 and of 10; {sizes()}")
+    shown = {n: s.value for n, s in samples().items()}
+    group = "kafka_connect_connect_worker_rebalance_metrics"
+    assert shown[group + "_completed_rebalances_total"] >= 1
+    assert shown[group + "_epoch"] >= 1
+    assert shown[group + "_rebalance_max_time_ms"] >= shown[group + "_rebalance_avg_time_ms"] > 0
+    assert shown["kafka_connect_connect_coordinator_metrics_assigned_connectors"] >= 1
+    assert samples(leader_name=workers.any.url + "/")[group].value == 1
     workers.any.rest.delete(f"/connectors/{name}")

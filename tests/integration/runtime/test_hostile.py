@@ -2,14 +2,41 @@
 
 import os
 import signal
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from tests.support.processes import alive, descendants
 from tests.support.waiting import wait_for
 from tests.support.worker import json_lines, standalone
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rest_answers(worker):
+    """Asks the worker something all the while; at the end half of the answers took < 100 ms."""
+    took, over = [], threading.Event()
+
+    def ask():
+        with httpx.Client(base_url=worker.url, timeout=30) as rest:
+            while not over.wait(0.1):
+                began = time.perf_counter()
+                assert rest.get("/connectors").status_code == 200
+                took.append(time.perf_counter() - began)
+
+    with ThreadPoolExecutor(1) as thread:
+        asking = thread.submit(ask)
+        yield
+        over.set()
+        asking.result()
+    took.sort()
+    half, most, last = (took[int(len(took) * part)] for part in (0.5, 0.99, 0.9999))
+    # The figures, shown with -s. The bound is for the median: on a busy machine any may be late.
+    print(f"\n{len(took)} answers: half < {half:.3f} s, 99 % < {most:.3f} s, all < {last:.3f} s")  # noqa: T201
+    assert half < 0.1
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +87,8 @@ TIME_LIMIT = {"task.call.timeout.ms": "1500"}
         ("put:block", TIME_LIMIT, "task.call.timeout.ms=1500"),
         ("put:spin", TIME_LIMIT, "task.call.timeout.ms=1500"),
         ("flush:exit", {}, "exit code 42"),
+        ("open:base", {}, "not even an Exception"),
+        ("flush:leak", MEMORY_LIMIT, "task.memory.max=400000000"),
     ],
 )
 def test_task_that_misbehaves_fails_alone(
@@ -98,7 +127,9 @@ def test_task_that_will_not_stop_is_killed(
     assert_flows(worker, neighbour)
 
 
-@pytest.mark.parametrize("fault", ["poll:exit", "poll:crash", "poll:raise"])
+@pytest.mark.parametrize(
+    "fault", ["poll:exit", "poll:crash", "poll:raise", "poll:base", "task.start:exit"]
+)
 def test_source_task_that_misbehaves_fails_alone(worker, connect, neighbour, topic, fault):
     """The same for sources."""
     name = "hostile-" + fault.replace(":", "-")
@@ -109,7 +140,15 @@ def test_source_task_that_misbehaves_fails_alone(worker, connect, neighbour, top
 
 @pytest.mark.parametrize(
     "fault",
-    ["task_configs:raise", "task_configs:exit", "task_configs:block", "start:crash", "start:block"],
+    [
+        "task_configs:raise",
+        "task_configs:exit",
+        "task_configs:block",
+        "task_configs:base",
+        "start:crash",
+        "start:block",
+        "start:leak",
+    ],
 )
 def test_connector_that_misbehaves_fails_alone(worker, connect, neighbour, topic, fault):
     """A connector instance runs in its own process, too."""
@@ -123,7 +162,7 @@ def test_connector_that_misbehaves_fails_alone(worker, connect, neighbour, topic
     assert_flows(worker, neighbour)
 
 
-@pytest.mark.parametrize("fault", ["block", "spin", "exit"])
+@pytest.mark.parametrize("fault", ["block", "spin", "exit", "base"])
 def test_validation_that_misbehaves_is_ended(worker, neighbour, topic, fault):
     """A connector that blocks while it validates holds up its own request only."""
     answer = worker.rest.post(
@@ -143,6 +182,56 @@ def test_validation_that_misbehaves_is_ended(worker, neighbour, topic, fault):
     assert_flows(worker, neighbour)
 
 
+SINK = {"connector.class": "CollectSink"}
+SOURCE = {"connector.class": "HostileSource"}
+TRANSFORM = {"transforms": "t", "transforms.t.type": "FailOn", "transforms.t.field": "f"}
+BLOCKED = {
+    **{f"sink-{m}": {**SINK, "fault": f"{m}:block"}
+       for m in ("start", "open", "put", "flush", "close", "stop")},
+    **{f"source-{m}": {**SOURCE, "fault": f"{m}:block"}
+       for m in ("task.start", "poll", "commit", "commit_record", "stop", "connector.stop")},
+    **{f"transform-{m}": {**SINK, **TRANSFORM, "transforms.t.fault": f"{m}:block"}
+       for m in ("configure", "apply")},
+}  # fmt: skip
+
+
+def test_plugins_that_block_anywhere_hold_up_nobody(
+    worker, connect, neighbour, topic, produce, make_topic, tmp_path
+):
+    """One connector for each method that can block, all at once: neighbours flow, and each is
+    deleted within the time that it is given to stop."""
+    produce(topic, [b'{"n": 1}'] * 3)
+    for name, config in BLOCKED.items():
+        place = {"topics": topic} if "Sink" in config["connector.class"] else {}
+        connect(
+            f"blocked-{name}",
+            {"topic": make_topic(), "file": tmp_path / name, **config, **place},
+        )
+    assert_flows(worker, neighbour)
+    assert_flows(worker, neighbour)
+    for name in BLOCKED:
+        assert worker.rest.get(f"/connectors/blocked-{name}/status").status_code == 200
+    with ThreadPoolExecutor(len(BLOCKED)) as threads:
+        urls = [f"/connectors/blocked-{name}" for name in BLOCKED]
+        answers = list(threads.map(worker.rest.delete, urls))
+    assert [answer.status_code for answer in answers] == [204] * len(BLOCKED)
+    assert_flows(worker, neighbour)
+
+
+def test_connector_that_blocks_while_offsets_are_altered_is_ended(
+    worker, connect, neighbour, topic
+):
+    """The request is answered with the reason at plugin.call.timeout.ms; nothing is changed."""
+    connect("alters", {**SOURCE, "topic": topic, "fault": "alter_offsets:block"})
+    worker.wait_running("alters")
+    assert worker.rest.put("/connectors/alters/stop").status_code == 204
+    altered = {"offsets": [{"partition": {"numbers": "0"}, "offset": {"n": 5}}]}
+    answer = worker.rest.patch("/connectors/alters/offsets", json=altered)
+    assert answer.status_code == 500
+    assert "Changing the offsets of alters did not end within" in answer.json()["message"]
+    assert_flows(worker, neighbour)
+
+
 def test_process_that_a_plugin_started_ends_with_its_task(
     worker, connect, topic, produce, tmp_path
 ):
@@ -157,29 +246,6 @@ def test_process_that_a_plugin_started_ends_with_its_task(
     assert alive(forked[0]["forked"])
     assert worker.rest.delete("/connectors/parent").status_code == 204
     wait_for(lambda: not alive(forked[0]["forked"]), "the forked process to be gone")
-
-
-def test_rest_answers_quickly_while_a_task_spins(
-    worker, connect, neighbour, topic, produce, tmp_path
-):
-    """The median answer takes under 100 ms though a task eats a core."""
-    produce(topic, [b"1"])
-    connect(
-        "spinner",
-        {
-            "connector.class": "CollectSink",
-            "topics": topic,
-            "file": tmp_path / "out.jsonl",
-            "fault": "put:spin",
-        },
-    )
-    worker.wait_running("spinner")
-    times = []
-    for _ in range(50):
-        started = time.perf_counter()
-        assert worker.rest.get("/connectors").status_code == 200
-        times.append(time.perf_counter() - started)
-    assert sorted(times)[25] < 0.1
 
 
 def test_plugin_that_prints_does_not_disturb(worker, connect, topic, produce, tmp_path):

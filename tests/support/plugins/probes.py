@@ -29,6 +29,7 @@ class NumbersTask(SourceTask):
     def start(self, config):
         self.config = config
         tell_pid(config)
+        fault(config, "task.start")
         self.partition = {"numbers": config["task.number"]}
         found = self.context.offset(self.partition)
         self.next = found["n"] if found else 0
@@ -81,6 +82,32 @@ class NumbersSource(SourceConnector):
 
     def exactly_once_support(self):
         return ExactlyOnceSupport.SUPPORTED
+
+
+class HostileTask(NumbersTask):
+    """Misbehaves when it hears of what is safe."""
+
+    def commit_record(self, record, topic_partition):
+        fault(self.config, "commit_record")
+
+    def commit(self):
+        fault(self.config, "commit")
+
+
+class HostileSource(NumbersSource):
+    """Misbehaves wherever a source connector and its task can."""
+
+    task_class = HostileTask
+
+    def start(self):
+        fault(self.config, "start")
+
+    def stop(self):
+        fault(self.config, "connector.stop")
+
+    def alter_offsets(self, offsets):
+        fault(self.config, "alter_offsets")
+        return True
 
 
 class PoisonTask(NumbersTask):
@@ -138,6 +165,12 @@ class CollectTask(SinkTask):
         fault(config, "start")
         self.file = Path(config["file"]).open("a")  # noqa: SIM115 - closed in stop
         self.retries = 0
+
+    def open(self, partitions):
+        fault(self.config, "open")
+
+    def close(self, partitions):
+        fault(self.config, "close")
 
     def put(self, records):
         if not records:
@@ -212,12 +245,20 @@ class AckSource(NumbersSource):
 class FailOn(Transformation):
     """Refuses records whose value says so."""
 
-    config_def = ConfigDef().define("field", doc="Fails where this field is true.")
+    config_def = (
+        ConfigDef()
+        .define("field", doc="Fails where this field is true.")
+        .define("fault", default="", doc="method:kind, see fault().")
+        .define("fault.once.file", default="", doc="The fault happens only while it is absent.")
+    )
 
     def configure(self, config):
+        self.config = config
+        fault(config, "configure")
         self.field = config["field"]
 
     def apply(self, record):
+        fault(self.config, "apply")
         if record.value.get(self.field):
             raise DataError(f"{self.field} is set")
         return record
