@@ -84,6 +84,7 @@ class Extensions:
                 extension.register(context)
             except Exception as error:
                 raise ConfigError(_KEY, _name(extension), reason_of(error)) from error
+            log.info("REST extension %s %s is there", _name(extension), extension.version or "")
         return context
 
     def close(self) -> None:

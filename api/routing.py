@@ -89,6 +89,8 @@ def router(tag: str) -> APIRouter:
         tags=[tag],
         responses={
             400: {"model": Error, "description": "The request can't be met as it stands"},
+            401: {"model": Error, "description": "No user is known by what came with it"},
+            403: {"model": Error, "description": "The user lacks the role, which is named"},
             500: {"model": Error, "description": "The worker failed, or did not answer in time"},
         },
     )

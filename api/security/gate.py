@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -99,9 +98,10 @@ class Security:
     async def _by_header(self, given: str | None, count: partial[None]) -> User:
         assert self.users is not None
         digest = hashlib.sha256((given or "").encode()).digest()
-        if self._known_version != self.users.version:
+        version = self.users.version
+        if self._known_version != version:
             self._known.clear()
-            self._known_version = self.users.version
+            self._known_version = version
         known = self._known.get(digest)
         if known is not None and (user := self.users.named(known)) is not None:
             return user
@@ -123,7 +123,8 @@ class Security:
             raise Refused(401, "The credentials are not those of a user", headers)
         if len(self._known) >= _REMEMBERED:
             self._known.pop(next(iter(self._known)))
-        self._known[digest] = found.name
+        if version == self.users.version:  # it may have changed while the password was hashed
+            self._known[digest] = found.name
         return found
 
     def _count(self, scope: Scope, client: str) -> None:
@@ -141,7 +142,7 @@ class Security:
     def check_origin(self, headers: Headers) -> None:
         """A browser says whose page sends a change; another site's may not."""
         origin = headers.get("origin")
-        if origin is None or urlsplit(origin).netloc == headers.get("host"):
+        if origin is None or origin.partition("://")[2].lower() == headers.get("host", "").lower():
             return
         if not {origin, "*"}.intersection(self.allow_origins):
             raise Refused(

@@ -33,7 +33,7 @@ class ConflictError(ConnectError):
 
 
 class ForbiddenError(ConnectError):
-    """The worker's settings don't allow it; the text names the setting."""
+    """The worker's settings or the caller's roles don't allow it; the text names which."""
 
     java_name: ClassVar[str] = "org.apache.kafka.connect.runtime.rest.errors.ConnectRestException"
 

@@ -13,7 +13,7 @@ from tests.support.worker import json_lines
 
 pytestmark = pytest.mark.stack
 
-GREETER = Path(__file__).parents[2] / "support" / "plugins" / "greeter.py"
+GREETER = Path(__file__).parents[2] / "support" / "extensions" / "greeter.py"
 ANN, TEAM, VIEWER = ("ann", "pass:wörd"), ("team", "t"), ("viewer", "v")
 ENTRIES = (
     entry("ann", ANN[1], admin=["*"]),
