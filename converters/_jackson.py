@@ -55,6 +55,9 @@ def _first_value(text: str) -> Any:
     try:
         return _scan(text, start)
     except ValueError:
+        # Most that is wrong with a document is something else, and a search is soon done.
+        if _ZERO_FIRST.search(text) is None:
+            raise
         without_zeros = _LEADING_ZEROS.sub(lambda m: m[1] or m[2], text)
         if without_zeros == text:
             raise
@@ -95,6 +98,7 @@ def _not_json(token: str) -> None:
 
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_not_json)
 _SPACE = re.compile(r"[ \t\r\n]*")
+_ZERO_FIRST = re.compile(r"(?<![\w.+])-?0[0-9]")
 _LEADING_ZEROS = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![\w.+])(-?)0+(?=[0-9])', re.DOTALL)
 
 

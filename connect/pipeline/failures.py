@@ -116,12 +116,18 @@ class Retry:
     wait: Callable[[float], bool]
     counts: ErrorCounts
 
-    def call(self, step: Callable[..., T], *args: Any) -> T:
-        """The step's result, or its last error when there is no point in going on."""
+    def call(self, step: Callable[..., T], *args: Any, failed: Exception | None = None) -> T:
+        """The step's result, or its last error when there is no point in going on.
+
+        `failed` is the error of a first attempt that has been made already.
+        """
         attempt = 0
         deadline: float | None = None
         while True:
             try:
+                if failed is not None:
+                    first, failed = failed, None
+                    raise first
                 return step(*args)
             except RetriableError:
                 self._failed()
