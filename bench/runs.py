@@ -12,8 +12,9 @@ from statistics import median
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from bench import processes
+from bench import jvm_plugins, processes
 from bench.sides import JVM, PENSTOCK, Side, both
+from penstock.errors import UserError
 
 LOOK_SECONDS = 0.01  # between two looks at how far a side is
 RUN_SECONDS = 300.0  # when a run counts as stuck
@@ -98,9 +99,10 @@ class Bench:
         self.watched: dict[str, int] = {"broker": broker} if broker else {}
         self._looker = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench"})
         self._running = ExitStack()
-        self._workers: tuple[object, tuple[Side, Side]] | None = None
+        self._workers: tuple[dict[str, str], tuple[Side, Side]] | None = None
         self._names = 0
         self._filled: set[str] = set()
+        self._missing: dict[str, str] = {}
 
     def records(self, full: int) -> int:
         """How many records a work has; a multiple of a thousand."""
@@ -112,17 +114,33 @@ class Bench:
 
     # -- workers ----------------------------------------------------------------------------
 
-    def sides(
-        self, settings: Mapping[str, str] | None = None, plugins: tuple[Path, ...] = ()
-    ) -> tuple[Side, Side]:
+    def sides(self, settings: Mapping[str, str] | None = None) -> tuple[Side, Side]:
         """Both workers with these settings; those of the work before, if they had the same."""
-        wanted = (dict(settings or {}), plugins)
+        wanted = dict(settings or {})
         if self._workers is None or self._workers[0] != wanted:
             self.stop_workers()
+            plugins = self._jvm_plugins()
             self.say("starting both workers")
-            pair = both(self.bootstrap, wanted[0], self.say, plugins)
+            pair = both(self.bootstrap, wanted, self.say, plugins)
             self._workers = (wanted, self._running.enter_context(pair))
         return self._workers[1]
+
+    def need(self, plugin: str) -> None:
+        """Raise if the JVM's worker has to do without this plugin."""
+        self._jvm_plugins()
+        if plugin in self._missing:
+            raise CouldNotRunError(self._missing[plugin])
+
+    def _jvm_plugins(self) -> Path:
+        folder = self.folder / "jvm-plugins"
+        if not folder.exists():
+            folder.mkdir()
+            for make in (jvm_plugins.counting, jvm_plugins.debezium):
+                try:
+                    make(folder / make.__name__, self.say)
+                except UserError as error:
+                    self._missing[make.__name__] = str(error)
+        return folder
 
     def stop_workers(self) -> None:
         self._running.close()
@@ -247,7 +265,7 @@ def throughput(
         after = {who: processes.cpu_seconds(pid) for who, pid in watched.items()}
     seconds = ended - began
     used = {who: after[who] - before[who] for who in watched}
-    count = last - first
+    count = max(1, last - first)  # all at once, if there were few
     return Sample(
         count / seconds,
         used[side.name] / count * 1e6,

@@ -92,10 +92,15 @@ def jvm_worker(
     bootstrap: str,
     settings: Mapping[str, str],
     say: Callable[[str], None],
-    plugins: tuple[Path, ...] = (),
+    plugins: Path | None = None,
 ) -> Iterator[Side]:
     """Apache Kafka Connect, distributed, as its own scripts would start it."""
-    options = oracle.Options({**SETTINGS, **settings}, plugins, heap=JVM_HEAP, jvm_flags=JVM_FLAGS)
+    options = oracle.Options(
+        {**SETTINGS, **settings},
+        [plugins] if plugins else (),
+        heap=JVM_HEAP,
+        jvm_flags=JVM_FLAGS,
+    )
     oracle.libraries(say)  # a download is no part of the start
     began = time.perf_counter()
     with oracle.distributed(bootstrap, say, options) as running:
@@ -149,7 +154,7 @@ def both(
     bootstrap: str,
     settings: Mapping[str, str],
     say: Callable[[str], None],
-    plugins: tuple[Path, ...] = (),
+    plugins: Path,
 ) -> Iterator[tuple[Side, Side]]:
     with ExitStack() as running:
         yield (

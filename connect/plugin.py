@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol
 
 from connect.config.configdef import Config, ConfigDef, ConfigValue
 from connect.data.schema import Schema, SchemaAndValue
+from connect.errors import RetriableError
 from connect.records import R, SinkRecord, SourceRecord
 
 Offset = Mapping[str, Any]
@@ -319,7 +320,8 @@ class Converter(Plugin, abc.ABC):
     Raise DataError when a record does not fit, RetriableError when a registry is out of reach.
 
     The `_batch` methods are what the pipeline calls. They have a plain default; override them
-    where a tight loop pays. When one raises, the batch is done again record by record.
+    where a tight loop pays. When one raises, the batch is done again record by record; for reading
+    that is `to_connect_each`.
     """
 
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
@@ -353,6 +355,26 @@ class Converter(Plugin, abc.ABC):
             schemas.append(schema)
             values.append(value)
         return schemas, values
+
+    def to_connect_each(
+        self, topic: str, data: Sequence[bytes | None], headers: Sequence[RawHeaders]
+    ) -> tuple[list[Schema | None], list[Any], dict[int, Exception]]:
+        """The same for a column of which some can't be read: by their place, why not.
+
+        A RetriableError is raised: it is not the record's.
+        """
+        schemas: list[Schema | None] = [None] * len(data)
+        values: list[Any] = [None] * len(data)
+        failed: dict[int, Exception] = {}
+        read = self.to_connect
+        for i, (item, raw) in enumerate(zip(data, headers, strict=True)):
+            try:
+                schemas[i], values[i] = read(topic, item, raw)
+            except RetriableError:
+                raise
+            except Exception as error:  # noqa: BLE001 - the pipeline judges
+                failed[i] = error
+        return schemas, values, failed
 
     def from_connect_batch(
         self,

@@ -11,7 +11,6 @@ A plugin's own lines come before the framework's, because they are the inner one
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import PurePath
 from types import CodeType, TracebackType
 
@@ -40,16 +39,25 @@ def format_trace(error: BaseException) -> str:
 def _frames(traceback: TracebackType | None) -> list[str]:
     frames: list[str] = []
     while traceback is not None:
-        frames.append(_frame(traceback.tb_frame.f_code, traceback.tb_lineno, _module(traceback)))
+        frames.append(_frame(traceback))
         traceback = traceback.tb_next
     frames.reverse()
     return frames
 
 
-def _module(traceback: TracebackType) -> str:
-    return str(traceback.tb_frame.f_globals.get("__name__", "?"))
+# By the code's identity, as its hash takes all of it in; the entry holds the code, so its id stays.
+_known: dict[tuple[int, int], tuple[CodeType, str]] = {}
+_MOST_KNOWN = 4096
 
 
-@lru_cache(maxsize=4096)
-def _frame(code: CodeType, line: int, module: str) -> str:
-    return f"\tat {module}.{code.co_qualname} ({PurePath(code.co_filename).name}:{line})"
+def _frame(traceback: TracebackType) -> str:
+    frame, line = traceback.tb_frame, traceback.tb_lineno
+    code = frame.f_code
+    known = _known.get((id(code), line))
+    if known is None:
+        module = frame.f_globals.get("__name__", "?")
+        text = f"\tat {module}.{code.co_qualname} ({PurePath(code.co_filename).name}:{line})"
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        known = _known[id(code), line] = (code, text)
+    return known[1]

@@ -74,6 +74,9 @@ def _first_value(text: str) -> Any:
     try:
         return _scan(text)
     except ValueError:
+        # Most that is wrong with a document is something else, and a search is soon done.
+        if _ZERO_FIRST.search(text) is None:
+            raise
         # Spaces instead, so that an error still has its place.
         without_zeros = _LEADING_ZEROS.sub(lambda m: m[1] or " " * len(m[3]) + m[2], text)
         if without_zeros == text:
@@ -119,6 +122,7 @@ def _not_json(token: str) -> None:
 
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_not_json)
 _SPACE = re.compile(r"[ \t\r\n]*")
+_ZERO_FIRST = re.compile(r"(?<![\w.+])-?0[0-9]")
 _LEADING_ZEROS = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![\w.+])(-?)(0+)(?=[0-9])', re.DOTALL)
 
 

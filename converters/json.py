@@ -132,16 +132,35 @@ class JsonConverter(AlsoForHeaders):
         data: Sequence[bytes | None],
         headers: Sequence[RawHeaders],  # noqa: ARG002
     ) -> tuple[list[Schema | None], list[Any]]:
+        return self._read(data, None)
+
+    def to_connect_each(
+        self,
+        topic: str,  # noqa: ARG002
+        data: Sequence[bytes | None],
+        headers: Sequence[RawHeaders],  # noqa: ARG002
+    ) -> tuple[list[Schema | None], list[Any], dict[int, Exception]]:
+        failed: dict[int, Exception] = {}
+        schemas, values = self._read(data, failed)
+        return schemas, values, failed
+
+    def _read(
+        self, data: Sequence[bytes | None], failed: dict[int, Exception] | None
+    ) -> tuple[list[Schema | None], list[Any]]:
+        """Schemas and values. With `failed` those that can't be read go there, by their place."""
         if not self._enveloped or self._fixed_schema is not None:
-            return self._read_payloads(self._fixed_schema, data)
-        return self._read_envelopes(data)
+            return self._read_payloads(self._fixed_schema, data, failed)
+        return self._read_envelopes(data, failed)
 
     def _read_payloads(
-        self, schema: Schema | None, data: Sequence[bytes | None]
+        self,
+        schema: Schema | None,
+        data: Sequence[bytes | None],
+        failed: dict[int, Exception] | None,
     ) -> tuple[list[Schema | None], list[Any]]:
         read = self._reader(schema)
         schemas = [schema] * len(data)
-        if schema is None and None not in data:
+        if schema is None and None not in data and failed is None:
             try:
                 return schemas, [*map(_decode, data)]
             except UNUSUAL:
@@ -155,18 +174,24 @@ class JsonConverter(AlsoForHeaders):
             try:
                 values.append(read(item))
             except UNUSUAL:
-                node = _parse(item)
-                values.append(read_node(schema, node, replace_null=self._replace_null))
+                try:
+                    node = _parse(item)
+                    values.append(read_node(schema, node, replace_null=self._replace_null))
+                except Exception as error:
+                    if failed is None:
+                        raise
+                    failed[i] = error
+                    values.append(None)
         return schemas, values
 
     def _read_envelopes(
-        self, data: Sequence[bytes | None]
+        self, data: Sequence[bytes | None], failed: dict[int, Exception] | None
     ) -> tuple[list[Schema | None], list[Any]]:
         schemas: list[Schema | None] = []
         values: list[Any] = []
         prefix, schema, read = self._recent[0] if self._recent else (b"\x00", None, _decode)
         start = len(prefix)
-        for item in data:
+        for i, item in enumerate(data):
             if item is None:
                 schemas.append(None)
                 values.append(None)
@@ -179,7 +204,13 @@ class JsonConverter(AlsoForHeaders):
                     raise NotPlainError
                 value = read(item[start:-1])
             except UNUSUAL:
-                found, value = self._read_by_the_book(item)
+                try:
+                    found, value = self._read_by_the_book(item)
+                except Exception as error:
+                    if failed is None:
+                        raise
+                    failed[i] = error
+                    found = value = None
                 schemas.append(found)
             else:
                 schemas.append(schema)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
 
 from bench import processes
+from bench.jvm_plugins import DEBEZIUM
 from bench.runs import Bench, Goal, Row, Sample, alternate, throughput
 from bench.sides import SETTINGS, Side
 from bench.works import orders
-from penstock.stack import jars, throwaway
+from penstock.stack import throwaway
 
-DEBEZIUM = "3.4.0.Final"
-_BUNDLE = jars.Bundle(
-    "debezium-jdbc",
-    f"Debezium's JDBC sink {DEBEZIUM} (120 MB)",
-    (jars.Artefact("io.debezium", "debezium-connector-jdbc", DEBEZIUM),),
-)
-# The worker has these itself, and two copies of Jackson do not get along.
-_LEFT_OUT = ("jackson-", "slf4j-", "ojdbc", "mssql-", "mysql-", "mariadb-")
 _SIZE = "2000"
 
 
@@ -35,7 +26,8 @@ def to_postgres(bench: Bench) -> list[Row]:
         "insert": range(count),
         "upsert": [*(number % half for number in range(count - 1)), half],
     }
-    theirs, ours = bench.sides(plugins=(_plugin(bench),))
+    bench.need("debezium")
+    theirs, ours = bench.sides()
     rows = []
     with throwaway.postgres() as url, psycopg.connect(url, autocommit=True) as database:
         server = processes.below_us("/postgres")
@@ -104,13 +96,3 @@ def _progress(database: psycopg.Connection, table: str, count: int, last: int) -
         return (0, 1, count)[answer[0] if answer else 0]
 
     return done
-
-
-def _plugin(bench: Bench) -> Path:
-    folder = bench.folder / "debezium" / "jdbc"
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        for jar in jars.retrieve(_BUNDLE, bench.say).glob("*.jar"):
-            if not jar.name.startswith(_LEFT_OUT):
-                shutil.copy(jar, folder)
-    return folder.parent

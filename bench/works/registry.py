@@ -42,7 +42,7 @@ def counted(bench: Bench) -> list[Row]:
                 "value.converter": f"io.confluent.connect.{name}.{name.title()}Converter",
                 "value.converter.schema.registry.url": url,
             }
-            _, ours = bench.sides(plugins=(sinks.counting_plugin(bench),))
+            _, ours = bench.sides()
             rows.append(
                 alternate(
                     bench,

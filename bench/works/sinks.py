@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from bench.jvm_plugins import COUNTING
 from bench.runs import (
     Bench,
-    CouldNotRunError,
     Goal,
     Row,
     Sample,
@@ -20,10 +18,6 @@ from bench.runs import (
 )
 from bench.sides import SETTINGS, Side
 from bench.works import orders
-from tests.oracle import worker as oracle
-
-JAVA = Path(__file__).parents[1] / "java"
-COUNTING = "penstock.bench.CountingSinkConnector"
 
 TRANSFORMS = {
     "transforms": "origin,shape,mask",
@@ -91,7 +85,8 @@ def counted(bench: Bench) -> list[Row]:
             bench, side, row.work, topic, count, {"value.converter.schemas.enable": "true"}
         )
 
-    return [_both(bench, row, once, plugins=(counting_plugin(bench),))]
+    bench.need("counting")
+    return [_both(bench, row, once)]
 
 
 def two_tasks(bench: Bench) -> list[Row]:
@@ -149,30 +144,7 @@ def count_run(
     return throughput(bench, side, name, config, file_number(out), count)
 
 
-def counting_plugin(bench: Bench) -> Path:
-    """A plugin.path folder with the counting sink for the JVM, compiled here."""
-    target = bench.folder / "plugins" / "counting"
-    if target.exists():
-        return target.parent
-    compiler = shutil.which("javac")
-    if compiler is None:
-        raise CouldNotRunError(
-            "javac is not on the PATH: install a JDK for the JVM's counting sink"
-        )
-    services = target / "META-INF" / "services"
-    services.mkdir(parents=True)
-    (services / "org.apache.kafka.connect.sink.SinkConnector").write_text(f"{COUNTING}\n")
-    jars = oracle.libraries(bench.say)
-    sources = [str(source) for source in JAVA.rglob("*.java")]
-    subprocess.run(
-        [compiler, "--release", "17", "-cp", f"{jars}/*", "-d", str(target), *sources], check=True
-    )
-    return target.parent
-
-
-def _both(
-    bench: Bench, row: Row, once: Callable[[Side], Sample], plugins: tuple[Path, ...] = ()
-) -> Row:
-    theirs, ours = bench.sides(plugins=plugins)
+def _both(bench: Bench, row: Row, once: Callable[[Side], Sample]) -> Row:
+    theirs, ours = bench.sides()
     row.settings = SETTINGS
     return alternate(bench, row, lambda: once(theirs), lambda: once(ours))

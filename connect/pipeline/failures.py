@@ -132,7 +132,7 @@ class Retry:
             try:
                 return step(*args)
             except RetriableError:
-                self._failed()
+                self.count_failure()
                 attempt += 1
                 now = time.monotonic()
                 if deadline is None and self.timeout_ms >= 0:
@@ -146,7 +146,7 @@ class Retry:
                     raise
                 self.counts.retries += 1
             except Exception:
-                self._failed()
+                self.count_failure()
                 raise
 
     def _delay(self, attempt: int) -> float:
@@ -155,6 +155,6 @@ class Retry:
             delay = random.randrange(max(self.delay_max_ms, 1))  # noqa: S311 - spreads load only
         return delay / 1000
 
-    def _failed(self) -> None:
+    def count_failure(self) -> None:
         self.counts.failures += 1
         self.counts.last_error_ms = time.time_ns() // 1_000_000

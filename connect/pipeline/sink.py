@@ -10,6 +10,7 @@ from typing import Any
 
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.schema import Schema, SchemaAndValue
+from connect.errors import RetriableError
 from connect.pipeline.assembly import ConverterPart, Parts, PipelineSpec, assemble
 from connect.pipeline.chain import chain_failure
 from connect.pipeline.failures import Failure, Retry
@@ -46,10 +47,13 @@ class SinkPipeline:
         self._retry = retry
 
     def run(self, messages: Sequence[Any]) -> tuple[list[SinkRecord], list[Failure]]:
-        """Records in the messages' order, without those that were dropped or failed."""
+        """Records in the messages' order, without those that were dropped or failed.
+
+        Messages are Kafka's or anything with its methods; those of a batch are of one class.
+        """
         if not messages:
             return [], []
-        topics = [m.topic() for m in messages]
+        topics = [*map(type(messages[0]).topic, messages)]
         if topics.count(topics[0]) == len(topics):
             return self._run_topic(topics[0], messages)
         records: list[SinkRecord] = []
@@ -67,26 +71,31 @@ class SinkPipeline:
         self, topic: str, messages: Sequence[Any]
     ) -> tuple[list[SinkRecord], list[Failure]]:
         failed: dict[int, Failure] = {}
-        raw_headers = [m.headers() or () for m in messages]
+        kind = type(messages[0])  # its methods, called by map(), cost half of a call each
+        raw_headers = [h or () for h in map(kind.headers, messages)]
         key_schemas, keys = self._column(
-            self.parts.key, messages, [m.key() for m in messages], raw_headers, failed
+            self.parts.key, messages, [*map(kind.key, messages)], raw_headers, failed
         )
         value_schemas, values = self._column(
-            self.parts.value, messages, [m.value() for m in messages], raw_headers, failed
+            self.parts.value, messages, [*map(kind.value, messages)], raw_headers, failed
         )
         headers = self._headers(topic, messages, raw_headers, failed)
-        stamps = [m.timestamp() for m in messages]
+        stamp_kinds, stamps = zip(*map(kind.timestamp, messages), strict=True)
+        if 0 in stamp_kinds:  # has none
+            stamps = tuple(
+                ms if known else None for known, ms in zip(stamp_kinds, stamps, strict=True)
+            )
         columns: list[Sequence[Any]] = [
             [topic] * len(messages),
-            [m.partition() for m in messages],
+            [*map(kind.partition, messages)],
             key_schemas,
             keys,
             value_schemas,
             values,
             headers,
-            [ms if kind else None for kind, ms in stamps],
-            [m.offset() for m in messages],
-            [TIMESTAMP_TYPES[kind] for kind, _ in stamps],
+            stamps,
+            [*map(kind.offset, messages)],
+            [*map(TIMESTAMP_TYPES.__getitem__, stamp_kinds)],
         ]
         # original topic and partition
         columns += columns[0], columns[1]
@@ -110,15 +119,36 @@ class SinkPipeline:
         started = perf_counter()
         try:
             if not failed:
-                return part.converter.to_connect_batch(topic, data, headers)
-        except Exception as error:  # noqa: BLE001 - who it was is found below
-            log.debug("Reading %d records one by one: %s", len(data), error)
+                try:
+                    return part.converter.to_connect_batch(topic, data, headers)
+                except RetriableError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - whose it is, is found next
+                    log.debug("Reading %d records one by one: %s", len(data), error)
+            schemas, values, errors = part.converter.to_connect_each(topic, data, headers)
+        except RetriableError:
+            return self._one_by_one(part, messages, data, headers, failed)
         finally:
             part.seconds += perf_counter() - started
+        for i, reason in errors.items():
+            if i not in failed:
+                self._retry.count_failure()
+                part.fail(messages, i, reason, failed)
+        return schemas, values
+
+    def _one_by_one(
+        self,
+        part: ConverterPart[Converter],
+        messages: Sequence[Any],
+        data: list[bytes | None],
+        headers: Sequence[RawHeaders],
+        failed: dict[int, Failure],
+    ) -> Column:
+        """Each tried again for as long as the settings say."""
+        topic = messages[0].topic()
         schemas: list[Schema | None] = [None] * len(data)
         values: list[Any] = [None] * len(data)
-        read = part.converter.to_connect
-        call = self._retry.call
+        read, call = part.converter.to_connect, self._retry.call
         for i, item in enumerate(data):
             if i in failed:
                 continue

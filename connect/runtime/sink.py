@@ -204,7 +204,7 @@ class SinkLoop:
         if first is None:
             return []
         messages = [first, *self._consumer.consume(self._batch - 1, 0)]
-        errors = [e for m in messages if (e := m.error()) is not None]
+        errors = [e for e in map(type(first).error, messages) if e is not None]
         if errors:
             for error in errors:
                 _raise_unless_passing(error)
@@ -218,7 +218,7 @@ class SinkLoop:
                 self._begin.setdefault(TopicPartition(m.topic(), m.partition()), m.offset())
         self._reported.clear()
         self.counts["read"] += len(messages)
-        topics = {m.topic() for m in messages}
+        topics = set(map(type(messages[0]).topic, messages))
         if not topics <= self._seen_topics:
             self._seen_topics |= topics
             self._on_topics(self._seen_topics)
