@@ -92,12 +92,20 @@ def test_copy_equals_original_whatever_is_killed(server, kafka, make_topic, tmp_
         wait_for(
             lambda: server.run(f"SELECT {COLUMNS} FROM copies ORDER BY id") == expected,
             lambda: (
-                f"{len(expected)} equal rows; "
-                f"{len({*server.run(f'SELECT {COLUMNS} FROM copies')} & {*expected})} are; "
-                f"{worker.status('from')} {worker.status('to')}"
+                f"{_differences(server, expected)} {worker.status('from')}{worker.status('to')}"
             ),
-            240,
+            120 + ROWS / 100,
         )
+
+
+def _differences(server, expected):
+    copies = {row[0]: row for row in server.run(f"SELECT {COLUMNS} FROM copies")}
+    missing = [row for row in expected if row[0] not in copies]
+    stale = [(row, copies[row[0]]) for row in expected if copies.get(row[0], row) != row]
+    return (
+        f"{len(expected)} equal rows; {len(missing)} are missing: {missing[:3]}, "
+        f"{len(stale)} are not equal: {stale[:3]};"
+    )
 
 
 def _connectors(url, topic):

@@ -68,3 +68,12 @@ def test_bucket_that_is_not_there_fails_the_task(s3, bucket):
         sink.put({"n": 0}, {"n": 1})
     sink.crash()
     assert sink.committed == {}
+
+
+def test_half_written_object_is_replaced(s3, bucket):
+    """What a killed task may have left under a file's name is no part of it afterwards."""
+    key = "lake/topics/test/partition=0/test+0+0000000000.json"
+    bucket.pipe_file(key, b'{"n": 0}\n{"n":')
+    with SinkHarness(FilesSinkConnector, config(s3)) as sink:
+        sink.put({"n": 0}, {"n": 1})
+    assert [json.loads(line) for line in bucket.cat(key).splitlines()] == [{"n": 0}, {"n": 1}]

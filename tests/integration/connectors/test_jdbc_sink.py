@@ -178,6 +178,25 @@ def test_lost_connection_is_retried_without_loss(database):
     assert query(database, "SELECT id FROM test ORDER BY id") == [(1,), (2,)]
 
 
+@pytest.mark.parametrize("mode", ["insert", "upsert"])
+def test_connection_lost_in_the_middle_of_a_batch(database, mode):
+    """The server ends it at the third row: all rows are there once, and no record is blamed."""
+    execute(
+        database,
+        """CREATE TABLE test (id bigint PRIMARY KEY, name text);
+        CREATE SEQUENCE rows_seen;
+        CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF nextval('rows_seen') = 3 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+            RETURN NEW; END $$;
+        CREATE TRIGGER hang_up BEFORE INSERT ON test FOR EACH ROW EXECUTE FUNCTION hang_up()""",
+    )
+    more = {"insert_mode": mode, "pk_mode": "record_key", "retry_backoff_ms": 10}
+    with SinkHarness(JdbcSinkConnector, config(database, **more)) as sink:
+        put_keyed(sink, [(n, "x") for n in range(10)])
+    assert (sink.retries, sink.reported) == (1, [])
+    assert query(database, "SELECT id FROM test ORDER BY id") == [(n,) for n in range(10)]
+
+
 def test_failed_batch_leaves_nothing_behind(database):
     """Without a reporter the batch is rolled back as a whole and the server's message is kept."""
     execute(database, "CREATE TABLE test (id bigint PRIMARY KEY, name text)")

@@ -5,11 +5,17 @@ import time
 
 import pytest
 from confluent_kafka.admin import AdminClient
+from rich.console import Console
 
 from dlq import letter as names
 from dlq.desk import Desk
+from dlq.masking import Mask
+from dlq.probe import Decoded
+from dlq.reader import Place
 from dlq.replay import Plan, Replay, ReplayError
 from dlq.selection import Selection, State
+from dlq.showing import letter_document
+from penstock.dlq_show import letter_page
 from tests.integration.dlq.conftest import LETTERS
 from tests.support.topics import Out
 from tests.support.waiting import wait_for
@@ -107,6 +113,23 @@ def test_what_kafka_refuses_holds_up_nothing_else(desk, make_topic, letters, pro
     assert ("Kafka refuses the record" in reason, count) == (True, 1)
     assert len(consume_all(small)) == 19
     assert desk.rows(letters, Selection())[0].offset == 7
+
+
+def test_gigantic_values_are_replayed_whole_and_shown_in_part(
+    desk, topic, letters, produce, consume_all
+):
+    """A value of nearly a megabyte goes back byte by byte; a terminal gets its beginning."""
+    value = b'{"text": "' + b"x" * 950_000 + b'"}'
+    produce(letters, [dead(topic, n, value) for n in range(3)])
+    assert Replay(desk, Plan(letters, Selection())).run().replayed == 3
+    assert values(consume_all(topic)) == [value] * 3
+    letter, mark = desk.letter(letters, Place(0, 1))
+    document = letter_document(letter, mark, Decoded(None, None, None, None), Mask([]))
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(letter_page(document))
+    assert "… (950012" in shown.get()
+    assert len(shown.get()) < 20_000
 
 
 def test_letters_that_can_not_go_back_say_why(desk, topic, letters, produce, consume_all):

@@ -186,6 +186,7 @@ def test_a_new_cause_is_told_to_the_webhook_and_counted(
             ),
             lambda: worker.rest.get("/metrics").text[-2000:],
         )
+        assert f"penstock_dlq_letters_total{{{labels}}} 2.0" in worker.rest.get("/metrics").text
     hook.shutdown()
     assert [(a["stage"], a["topic"]) for a in alerts] == [
         ("VALUE_CONVERTER", letters),

@@ -5,6 +5,7 @@ import datetime as dt
 import gzip
 import io
 import json
+import os
 import sys
 from decimal import Decimal
 
@@ -133,6 +134,25 @@ def test_full_disk_is_waited_for(tmp_path, monkeypatch):
     s.stop()
     assert s.retries == 2
     assert everything(tmp_path) == list(range(6))
+
+
+def test_torn_write_leaves_no_file(tmp_path, monkeypatch):
+    """A file is there whole or not: what was written before the disk was full is taken away."""
+    s = sink(tmp_path)
+    s.start()
+    failures = [OSError(28, "No space left on device")]
+    monkeypatch.setattr(os, "fsync", lambda _: failures and _raise(failures.pop()))
+    s.record("a"), s.record("b"), s.record("c")
+    with pytest.raises(RetriableError, match="No space left"):
+        s.task.put(next(iter(s.log.values())))
+    assert files(tmp_path) == []
+    s.deliver()
+    s.stop()
+    assert everything(tmp_path) == ["a", "b", "c"]
+
+
+def _raise(error):
+    raise error
 
 
 def test_lasting_failure_fails_the_task(tmp_path):
