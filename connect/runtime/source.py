@@ -99,6 +99,7 @@ class SourceLoop:
         self._undelivered: list[tuple[KafkaError, Any]] = []
         self._next_commit = time.monotonic() + commit_interval
         self._shown_paused = control.paused
+        self._gave_up = False
         self._seen_topics: set[str] = set()
         self.busy_since: float | None = None  # when the call of poll() under way began
         self.counts = {
@@ -120,6 +121,7 @@ class SourceLoop:
         try:
             yield
         except StoppedError:
+            self._gave_up = True
             log.warning("Stopped with records in hand; they are read again next time")
 
     def _turn(self) -> None:
@@ -136,9 +138,10 @@ class SourceLoop:
         self._commit_if_due()
 
     def finish(self) -> None:
-        """Let the producer drain and store what is safe."""
-        with self._stoppable():
-            self._commit()
+        """Let the producer drain and store what is safe, unless Kafka is known to take nothing."""
+        if not self._gave_up:
+            with self._stoppable():
+                self._commit()
 
     def abandon(self) -> None:
         """After a failure: nothing more is stored."""

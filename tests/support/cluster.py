@@ -17,7 +17,7 @@ import httpx
 from confluent_kafka.admin import AdminClient
 
 from tests.support.waiting import wait_for
-from tests.support.worker import ROOT, RunningWorker, _url
+from tests.support.worker import ROOT, START_SECONDS, RunningWorker, _url
 
 _STORES = ("config", "offset", "status")
 
@@ -53,7 +53,7 @@ class Cluster:
             wait_for(
                 lambda worker=worker: worker.rest.get("/health").status_code == 200,
                 lambda worker=worker: f"the worker to be healthy; its log:\n{worker.log_text()}",
-                60,
+                START_SECONDS,
             )
         return workers
 

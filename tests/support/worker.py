@@ -16,6 +16,8 @@ import httpx
 from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
+# A second or two, unless the machine has a lot else to do.
+START_SECONDS = 180
 
 
 class RunningWorker:
@@ -103,7 +105,7 @@ def standalone(
         wait_for(
             lambda: worker.rest.get("/health").status_code == 200,
             lambda: f"the worker to be healthy; its log:\n{worker.log_text()}",
-            60,
+            START_SECONDS,
         )
         yield worker
     except BaseException:
@@ -129,7 +131,9 @@ def _url(process: subprocess.Popen, log: Path) -> str:
                 return line.split("listens on ")[1].split()[0].rstrip(",")
         return None
 
-    return wait_for(found, lambda: f"the worker to listen; its log:\n{log.read_text()}", 120)
+    return wait_for(
+        found, lambda: f"the worker to listen; its log:\n{log.read_text()}", START_SECONDS
+    )
 
 
 def read_lines(path: Path) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support import topics
 from tests.support.broker import own_broker
@@ -137,6 +138,40 @@ def test_acknowledged_records_alone_count_while_the_broker_hangs(broker, tmp_pat
         assert worker.rest.put("/connectors/source/stop").status_code == 204
         written = topics.read_up_to_now(broker.address, topic)
         assert {json.loads(value)["n"] for value in written} >= set(range(stored()))
+
+
+def test_source_is_held_back_while_kafka_takes_nothing_and_can_be_stopped(broker, tmp_path):
+    """poll() is not called any more once the producer's queue is full; what is in it is bounded."""
+    topic = topics.Topics(broker.address).create()
+    with standalone(broker.address, tmp_path, **{"plugin.path": PLUGINS}) as worker:
+        source = {"connector.class": "NumbersSource", "topic": topic, "count": "100000000"}
+        bound = {"producer.override.queue.buffering.max.messages": "1000", "pause.ms": "1"}
+        worker.create("source", {**source, **bound})
+
+        def measured():
+            text = worker.rest.get("/metrics").text
+            found = {
+                s.name.removeprefix("kafka_connect_source_task_metrics_source_record_"): s.value
+                for family in text_string_to_metric_families(text)
+                for s in family.samples
+            }
+            return found.get("poll_total", 0), found.get("active_count", 0)
+
+        wait_for(lambda: measured()[0] > 0, lambda: worker.status("source"), 60)
+        broker.freeze()
+        try:
+            seen = []
+
+            def stands_still():
+                """The last three seconds' reports were the same."""
+                seen.append(measured())
+                return len(seen) > 60 and len(set(seen[-60:])) == 1
+
+            wait_for(stands_still, lambda: f"poll() to be held back; {seen[-3:]}", 60)
+            assert 900 < seen[-1][1] <= 1000
+            assert worker.rest.delete("/connectors/source").status_code == 204
+        finally:
+            broker.thaw()
 
 
 # ---- topics ----------------------------------------------------------------------------------
