@@ -6,10 +6,11 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench import processes, results, table
-from bench.runs import Bench, CouldNotRunError, Goal, Row
+from bench.runs import Bench, CouldNotRunError, Row
 from bench.sides import JVM_FLAGS, SideError
 from bench.works import WORKS
 from penstock.errors import UserError
@@ -53,12 +54,17 @@ def _arguments() -> argparse.Namespace:
     return wanted
 
 
-def _done(bench: Bench, name: str) -> list[Row]:
+def _done(bench: Bench, name: str) -> Sequence[Row]:
+    run, rows = WORKS[name]
     try:
-        return WORKS[name](bench)
+        run(bench, *rows)
     except (CouldNotRunError, SideError, UserError) as why:
         bench.say(f"{name} could not run: {why}")
-        return [Row(name, name, Goal(1.0), reason=str(why))]
+        for row in rows:
+            if len(row.ours) < bench.rounds:
+                row.theirs, row.ours = [], []
+                row.reason = str(why).splitlines()[0]
+    return rows
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ class Retry:
             try:
                 if failed is not None:
                     first, failed = failed, None
-                    raise first
+                    raise first  # noqa: TRY301 - handled like that of any attempt
                 return step(*args)
             except RetriableError:
                 self._failed()

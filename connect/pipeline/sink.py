@@ -125,15 +125,15 @@ class SinkPipeline:
             part.seconds += perf_counter() - started
         known = set(failed)
         schemas, values, errors = part.converter.to_connect_each(topic, data, headers)
-        for i, error in errors.items():
+        for i, first in errors.items():
             if i in known:
                 continue
             try:
                 schemas[i], values[i] = self._retry.call(
-                    part.converter.to_connect, topic, data[i], headers[i], failed=error
+                    part.converter.to_connect, topic, data[i], headers[i], failed=first
                 )
-            except Exception as last:  # noqa: BLE001 - kept as the failure's cause
-                failed[i] = part.failure(messages[i], last)
+            except Exception as error:  # noqa: BLE001 - kept as the failure's cause
+                failed[i] = part.failure(messages[i], error)
         return schemas, values
 
     def _headers(

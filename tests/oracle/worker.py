@@ -42,6 +42,7 @@ class Options:
     class_path: Sequence[Path] = ()
     heap: str = "1g"
     jvm_flags: tuple[str, ...] = jvm.QUICK_START
+    start_seconds: float = 90
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def _worker(
             log=home / "connect.log",
         )
 
-    with throwaway.server(prepare) as running:
+    with throwaway.server(prepare, seconds=chosen.start_seconds) as running:
         yield running
 
 
