@@ -28,13 +28,13 @@ JVM_HEAP = "2g"
 JVM_SETTINGS = {"plugin.discovery": "service_load"}
 START_SECONDS = 300.0
 
-# Both workers' settings. A batch of 5000 is quicker than the 500 of Kafka's clients on both.
+# Both workers' settings: larger batches than the clients' defaults, from and to Kafka.
 SETTINGS = {
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
     "offset.flush.interval.ms": "5000",
-    "consumer.max.poll.records": "5000",
+    "consumer.max.poll.records": "2000",
     "consumer.fetch.min.bytes": "1",
     "producer.linger.ms": "5",
     "producer.batch.size": "262144",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bench.jvm_plugins import DEBEZIUM
 from bench.runs import Goal, Row
-from bench.works import databases, latency, registry, sinks, sources, workers
+from bench.works import databases, growth, latency, registry, sinks, sources, workers
 
 
 class Work(NamedTuple):
@@ -96,3 +96,6 @@ WORKS: dict[str, Work] = {
         ),
     ),
 }
+
+# Done when named: their result is a chart, and nobody is compared with.
+CHARTS: dict[str, Work] = {"growth": Work(growth.charts, ())}

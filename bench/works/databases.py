@@ -79,14 +79,21 @@ def _config(url: str) -> dict[str, str]:
 
 
 def _progress(database: psycopg.Connection, table: str, count: int, last: int) -> Callable[[], int]:
-    """None, some or all: two rows are looked for, because counting them all takes long."""
-    found = f'SELECT count(*) FROM "{table}" WHERE id IN (%s, %s)'
+    """None, those of the first look, or all: counting every time would take from the database."""
+    first = 0
+
+    def asked(condition: str) -> int:
+        answer = database.execute(f'SELECT count(*) FROM "{table}" {condition}').fetchone()
+        return int(answer[0]) if answer else 0
 
     def done() -> int:
+        nonlocal first
         try:
-            answer = database.execute(found, [orders.FIRST_ID, orders.FIRST_ID + last]).fetchone()
+            if asked(f"WHERE id = {orders.FIRST_ID + last}"):
+                return count
+            first = first or asked("")
         except psycopg.errors.UndefinedTable:
             return 0
-        return (0, 1, count)[answer[0] if answer else 0]
+        return first
 
     return done
