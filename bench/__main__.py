@@ -6,12 +6,13 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from bench import processes, results, table
-from bench.runs import Bench, CouldNotRunError, Goal, Row
+from bench import chart, processes, results, table
+from bench.runs import Bench, CouldNotRunError, Row
 from bench.sides import JVM_FLAGS, SideError
-from bench.works import WORKS
+from bench.works import CHARTS, WORKS
 from penstock.errors import UserError
 from penstock.stack import throwaway
 from penstock.stack.kafka import KafkaOptions
@@ -36,29 +37,36 @@ def main() -> None:
             rows = [row for name in wanted.works or WORKS for row in _done(bench, name)]
         finally:
             bench.close()
-    print(table.text(rows))
+    if rows:
+        print(table.text(rows))
     if not wanted.dry:
         results.append(rows)
+        chart.draw(results.latest())
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("works", nargs="*", metavar="work", help=", ".join(WORKS))
+    parser.add_argument("works", nargs="*", metavar="work", help=", ".join(WORKS | CHARTS))
     parser.add_argument("--rounds", type=int, default=3, help="measured runs on each side")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of records")
     parser.add_argument("--dry", action="store_true", help="append nothing to bench/results")
     wanted = parser.parse_args()
-    if unknown := [name for name in wanted.works if name not in WORKS]:
-        parser.error(f"there is no work {unknown[0]!r}: choose from {', '.join(WORKS)}")
+    if unknown := [name for name in wanted.works if name not in WORKS | CHARTS]:
+        parser.error(f"there is no work {unknown[0]!r}: choose from {', '.join(WORKS | CHARTS)}")
     return wanted
 
 
-def _done(bench: Bench, name: str) -> list[Row]:
+def _done(bench: Bench, name: str) -> Sequence[Row]:
+    run, rows = (WORKS | CHARTS)[name]
     try:
-        return WORKS[name](bench)
+        run(bench, *rows)
     except (CouldNotRunError, SideError, UserError) as why:
         bench.say(f"{name} could not run: {why}")
-        return [Row(name, name, Goal(1.0), reason=str(why))]
+        for row in rows:
+            if len(row.ours) < bench.rounds:
+                row.theirs, row.ours = [], []
+                row.reason = str(why).splitlines()[0]
+    return rows
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ writes that value by the book, which knows every error by name.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 
@@ -143,14 +143,20 @@ def _name(value: object) -> str:
 # ---- compiled -----------------------------------------------------------------------------
 
 
-def compile_writer(schema: Schema, book: Book) -> Callable[[Any], bytes]:
-    """A writer of this schema's values. Raises one of UNUSUAL, or DataError, to pass."""
+class Writer(NamedTuple):
+    """Writes values of one schema. Raises one of UNUSUAL, or DataError, to pass."""
+
+    one: Callable[[Any], bytes]
+    many: Callable[[Sequence[Any]], list[bytes]]
+
+
+def compile_writer(schema: Schema, book: Book) -> Writer:
     compiler = _WriterCompiler(book)
     try:
         expected = compiler.type_of(schema)
         finish = compiler.finish(schema)
     except (NotPlainError, RecursionError):  # or a schema that contains itself
-        return _always_by_the_book
+        return Writer(_always_by_the_book, _always_by_the_book)
     convert, encode, escaped = msgspec.convert, msgspec.json.encode, _jackson.with_jackson_escapes
 
     def write(value: Any) -> bytes:
@@ -160,14 +166,33 @@ def compile_writer(schema: Schema, book: Book) -> Callable[[Any], bytes]:
         text = encode(checked if finish is None else finish(checked))
         return escaped(text) if not text.isascii() or b"\\u00" in text else text
 
-    return write
+    def write_many(values: Sequence[Any]) -> list[bytes]:
+        if None in values:
+            raise NotPlainError
+        checked = convert(values, list[expected], builtin_types=_AS_THEY_ARE)  # type: ignore[valid-type]
+        return encode_many(checked if finish is None else [*map(finish, checked)])
+
+    return Writer(write, write_many)
+
+
+_encode_lines = msgspec.json.Encoder().encode_lines
+
+
+def encode_many(values: Sequence[Any]) -> list[bytes]:
+    """The JSON of each, with Jackson's escapes; all encoded at once."""
+    lines = _encode_lines(values)
+    texts = lines.split(b"\n")
+    texts.pop()
+    if not lines.isascii() or b"\\u00" in lines:
+        texts = [*map(_jackson.with_jackson_escapes, texts)]
+    return texts
 
 
 # Types that msgspec would otherwise take a string for.
 _AS_THEY_ARE = (bytes, bytearray, memoryview, decimal.Decimal)
 
 
-def _always_by_the_book(_: Any) -> bytes:
+def _always_by_the_book(_: Any) -> NoReturn:
     raise NotPlainError
 
 

@@ -24,7 +24,14 @@ from converters._compiling import UNUSUAL, NotPlainError
 from converters._headers import AlsoForHeaders
 from converters._json_envelope import node_of, schema_of
 from converters._json_reading import compile_reader, read_node
-from converters._json_writing import Book, compile_writer, is_plain, made_plain
+from converters._json_writing import (
+    Book,
+    Writer,
+    compile_writer,
+    encode_many,
+    is_plain,
+    made_plain,
+)
 
 _NOT_AN_ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not '
@@ -102,8 +109,9 @@ class JsonConverter(AlsoForHeaders):
         self._schemas_by_text: _Bounded[bytes, Schema | None] = _Bounded(size)
         self._schemas: _Bounded[Schema, Schema] = _Bounded(size)
         self._readers: _Bounded[Schema | None, Callable[[bytes], Any]] = _Bounded(size)
-        self._writers: _Bounded[Schema, Callable[[Any], bytes]] = _Bounded(size)
-        self._writers_by_id: _Bounded[int, tuple[Schema, Callable[[Any], bytes]]] = _Bounded(size)
+        self._writers: _Bounded[Schema, Writer] = _Bounded(size)
+        self._writers_by_id: _Bounded[int, tuple[Schema, Writer]] = _Bounded(size)
+        self._schemaless = Writer(self._write_schemaless, self._write_all_schemaless)  # type: ignore[arg-type]
         self._recent: list[tuple[bytes, Schema | None, Callable[[bytes], Any]]] = []
         self._fixed_schema = self._parse_fixed_schema(settings["schema.content"])
 
@@ -276,7 +284,7 @@ class JsonConverter(AlsoForHeaders):
         value: Any,
         headers: MutableSequence[tuple[str, bytes | None]] | None = None,  # noqa: ARG002
     ) -> bytes | None:
-        return self._writer(schema)(value)
+        return self._writer(schema).one(value)
 
     def from_connect_batch(
         self,
@@ -285,18 +293,30 @@ class JsonConverter(AlsoForHeaders):
         values: Sequence[Any],
         headers: Sequence[MutableSequence[tuple[str, bytes | None]]],  # noqa: ARG002
     ) -> list[bytes | None]:
+        if len(set(map(id, schemas))) == 1:
+            try:
+                return self._write_many(schemas[0], values)
+            except (DataError, TypeError, *UNUSUAL):
+                pass  # one of them is; the loop below finds it
         written: list[bytes | None] = []
         last: Schema | None = None
-        write = self._writer(None)
+        write = self._writer(None).one
         for schema, value in zip(schemas, values, strict=True):
             if schema is not last:
-                write, last = self._writer(schema), schema
+                write, last = self._writer(schema).one, schema
             written.append(write(value))
         return written
 
-    def _writer(self, schema: Schema | None) -> Callable[[Any], bytes | None]:
+    def _write_many(self, schema: Schema | None, values: Sequence[Any]) -> list[bytes | None]:
+        if None not in values:
+            return [*self._writer(schema).many(values)]
+        if values.count(None) < len(values) or schema is not None:
+            raise NotPlainError
+        return [None] * len(values)
+
+    def _writer(self, schema: Schema | None) -> Writer:
         if schema is None:
-            return self._write_schemaless
+            return self._schemaless
         by_id = self._writers_by_id.get(id(schema))
         if by_id is not None:
             return by_id[1]
@@ -307,7 +327,7 @@ class JsonConverter(AlsoForHeaders):
         self._writers_by_id.put(id(schema), (schema, writer))
         return writer
 
-    def _compile_writer(self, schema: Schema) -> Callable[[Any], bytes]:
+    def _compile_writer(self, schema: Schema) -> Writer:
         book, write = self._book, compile_writer(schema, self._book)
         if not self._enveloped:
             prefix, suffix = b"", b""
@@ -322,11 +342,23 @@ class JsonConverter(AlsoForHeaders):
 
         def write_whole(value: Any) -> bytes:
             try:
-                return prefix + write(value) + suffix
+                return prefix + write.one(value) + suffix
             except UNUSUAL:
                 return prefix + _dump(book.node(schema, value)) + suffix
 
-        return write_whole
+        def write_all(values: Sequence[Any]) -> list[bytes]:
+            texts = write.many(values)
+            return [prefix + text + suffix for text in texts] if prefix else texts
+
+        return Writer(write_whole, write_all)
+
+    def _write_all_schemaless(self, values: Sequence[Any]) -> list[bytes]:
+        if not all(map(is_plain, values)):
+            raise NotPlainError
+        texts = encode_many(values)
+        if not self._enveloped:
+            return texts
+        return [b'{"schema":null,"payload":' + text + b"}" for text in texts]
 
     def _write_schemaless(self, value: Any) -> bytes | None:
         if value is None:

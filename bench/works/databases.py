@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from bench import processes
-from bench.jvm_plugins import DEBEZIUM
-from bench.runs import Bench, Goal, Row, Sample, alternate, throughput
+from bench.runs import Bench, Row, Sample, alternate, throughput
 from bench.sides import SETTINGS, Side
 from bench.works import orders
 from penstock.stack import throwaway
@@ -18,7 +17,7 @@ from penstock.stack import throwaway
 _SIZE = "2000"
 
 
-def to_postgres(bench: Bench) -> list[Row]:
+def to_postgres(bench: Bench, insert: Row, upsert: Row) -> None:
     count = bench.records(100_000)
     # By mode, the orders that come. Half of the upserts are updates; the last order is a new one.
     half = count // 2
@@ -28,22 +27,17 @@ def to_postgres(bench: Bench) -> list[Row]:
     }
     bench.need("debezium")
     theirs, ours = bench.sides()
-    rows = []
     with throwaway.postgres() as url, psycopg.connect(url, autocommit=True) as database:
         server = processes.below_us("/postgres")
         assert server is not None
         bench.watched["database"] = server
-        for mode, some in numbers.items():
+        for row, (mode, some) in zip((insert, upsert), numbers.items(), strict=True):
             topic = bench.filled(f"rows-{mode}", partial(orders.enveloped, some))
-            row = Row(
-                f"jdbc-{mode}", f"JDBC sink, {mode}, to PostgreSQL", Goal(3.0), "rows/s",
-                f"Debezium {DEBEZIUM}", settings={**SETTINGS, "batch.size": _SIZE},
-            )  # fmt: skip
+            row.settings = {**SETTINGS, "batch.size": _SIZE}
 
             run = partial(_run, bench, url, database, topic, mode, count, some[-1])
-            rows.append(alternate(bench, row, partial(run, theirs), partial(run, ours)))
+            alternate(bench, row, partial(run, theirs), partial(run, ours))
     del bench.watched["database"]
-    return rows
 
 
 def _run(
@@ -85,14 +79,21 @@ def _config(url: str) -> dict[str, str]:
 
 
 def _progress(database: psycopg.Connection, table: str, count: int, last: int) -> Callable[[], int]:
-    """None, some or all: two rows are looked for, because counting them all takes long."""
-    found = f'SELECT count(*) FROM "{table}" WHERE id IN (%s, %s)'
+    """None, those of the first look, or all: counting every time would take from the database."""
+    first = 0
+
+    def asked(condition: str) -> int:
+        answer = database.execute(f'SELECT count(*) FROM "{table}" {condition}').fetchone()
+        return int(answer[0]) if answer else 0
 
     def done() -> int:
+        nonlocal first
         try:
-            answer = database.execute(found, [orders.FIRST_ID, orders.FIRST_ID + last]).fetchone()
+            if asked(f"WHERE id = {orders.FIRST_ID + last}"):
+                return count
+            first = first or asked("")
         except psycopg.errors.UndefinedTable:
             return 0
-        return (0, 1, count)[answer[0] if answer else 0]
+        return first
 
     return done

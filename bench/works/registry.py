@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from bench.runs import Bench, Goal, Row, Sample, alternate
+from bench.runs import Bench, Row, Sample, alternate
 from bench.sides import SETTINGS
 from bench.works import orders, sinks
 from connect import Schema
@@ -26,32 +26,25 @@ _KINDS = {
 }
 
 
-def counted(bench: Bench) -> list[Row]:
+def counted(bench: Bench, *rows: Row) -> None:
     count = bench.records(500_000)
-    rows = []
     with throwaway.registry(bench.say) as url:
-        for name, make in FORMATS.items():
+        for row, (name, make) in zip(rows, FORMATS.items(), strict=True):
             converter = make()
             converter.configure({"schema.registry.url": url}, is_key=False)
             topic = bench.filled(f"orders-{name}", partial(_messages, converter, name, count))
-            row = Row(
-                f"registry-{name}", f"{name.title()} through the registry, counted", Goal(0.7),
-                against="a plain loop", settings=SETTINGS,
-            )  # fmt: skip
+            row.settings = SETTINGS
             reading = {
                 "value.converter": f"io.confluent.connect.{name}.{name.title()}Converter",
                 "value.converter.schema.registry.url": url,
             }
             _, ours = bench.sides()
-            rows.append(
-                alternate(
-                    bench,
-                    row,
-                    partial(_plain_loop, bench, name, topic, url, count),
-                    partial(sinks.count_run, bench, ours, row.work, topic, count, reading),
-                )
+            alternate(
+                bench,
+                row,
+                partial(_plain_loop, bench, name, topic, url, count),
+                partial(sinks.count_run, bench, ours, row.work, topic, count, reading),
             )
-    return rows
 
 
 def _messages(converter: Any, name: str, count: int) -> Iterator[orders.Message]:

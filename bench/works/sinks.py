@@ -8,7 +8,6 @@ from pathlib import Path
 from bench.jvm_plugins import COUNTING
 from bench.runs import (
     Bench,
-    Goal,
     Row,
     Sample,
     alternate,
@@ -32,21 +31,19 @@ TRANSFORMS = {
 }
 
 
-def to_file(bench: Bench) -> list[Row]:
+def to_file(bench: Bench, row: Row) -> None:
     count = bench.records(1_000_000)
     topic = bench.filled("orders", lambda: orders.plain(range(count)))
-    row = Row("sink-file", "sink: JSON, three transforms, to file", Goal(3.0))
 
     def once(side: Side) -> Sample:
         return file_run(bench, side, row.work, topic, count)
 
-    return [_both(bench, row, once)]
+    _both(bench, row, once)
 
 
-def poisoned(bench: Bench) -> list[Row]:
+def poisoned(bench: Bench, row: Row) -> None:
     count = bench.records(500_000)
     topic = bench.filled("poisoned", lambda: orders.poisoned(range(count)))
-    row = Row("sink-poison", "the same, 10 % poison to a DLQ with headers", Goal(3.0))
 
     def once(side: Side) -> Sample:
         letters = bench.topic(bench.name("dlq"))
@@ -72,13 +69,12 @@ def poisoned(bench: Bench) -> list[Row]:
         finally:
             bench.drop(letters)
 
-    return [_both(bench, row, once)]
+    _both(bench, row, once)
 
 
-def counted(bench: Bench) -> list[Row]:
+def counted(bench: Bench, row: Row) -> None:
     count = bench.records(500_000)
     topic = bench.filled("enveloped", lambda: orders.enveloped(range(count)))
-    row = Row("sink-count", "sink: JSON with schema envelope, counted", Goal(2.0))
 
     def once(side: Side) -> Sample:
         return count_run(
@@ -86,21 +82,18 @@ def counted(bench: Bench) -> list[Row]:
         )
 
     bench.need("counting")
-    return [_both(bench, row, once)]
+    _both(bench, row, once)
 
 
-def two_tasks(bench: Bench) -> list[Row]:
+def two_tasks(bench: Bench, row: Row) -> None:
     count = bench.records(1_000_000)
     topic = bench.filled("orders-2", lambda: orders.plain(range(count)), partitions=2)
-    row = Row(
-        "two-tasks", "the first with two tasks on two partitions", Goal(1.4), against="one task"
-    )
     _, ours = bench.sides()
 
     def run(tasks: int) -> Callable[[], Sample]:
         return lambda: file_run(bench, ours, row.work, topic, count, {"tasks.max": str(tasks)})
 
-    return [alternate(bench, row, run(1), run(2))]
+    alternate(bench, row, run(1), run(2))
 
 
 def file_run(
@@ -144,7 +137,7 @@ def count_run(
     return throughput(bench, side, name, config, file_number(out), count)
 
 
-def _both(bench: Bench, row: Row, once: Callable[[Side], Sample]) -> Row:
+def _both(bench: Bench, row: Row, once: Callable[[Side], Sample]) -> None:
     theirs, ours = bench.sides()
     row.settings = SETTINGS
-    return alternate(bench, row, lambda: once(theirs), lambda: once(ours))
+    alternate(bench, row, lambda: once(theirs), lambda: once(ours))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.runs import Bench, Goal, Row, Sample, alternate, throughput
+from bench.runs import Bench, Row, Sample, alternate, throughput
 from bench.sides import SETTINGS, Side
 
 EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
@@ -19,17 +19,15 @@ TRANSFORMS = {
 }
 
 
-def from_file(bench: Bench) -> list[Row]:
-    row = Row("source-file", "source: file, two transforms, JSON, to topic", Goal(3.0))
-    return [_compared(bench, row, {}, bench.records(1_000_000))]
+def from_file(bench: Bench, row: Row) -> None:
+    _compared(bench, row, {}, bench.records(1_000_000))
 
 
-def exactly_once(bench: Bench) -> list[Row]:
-    row = Row("source-eos", "the same with exactly-once", Goal(2.0))
-    return [_compared(bench, row, EXACTLY_ONCE, bench.records(500_000))]
+def exactly_once(bench: Bench, row: Row) -> None:
+    _compared(bench, row, EXACTLY_ONCE, bench.records(500_000))
 
 
-def _compared(bench: Bench, row: Row, settings: dict[str, str], count: int) -> Row:
+def _compared(bench: Bench, row: Row, settings: dict[str, str], count: int) -> None:
     lines = _lines(bench, count)
     theirs, ours = bench.sides(settings)
     row.settings = {**SETTINGS, **settings, "batch.size": "2000"}
@@ -49,7 +47,7 @@ def _compared(bench: Bench, row: Row, settings: dict[str, str], count: int) -> R
         finally:
             bench.drop(name)
 
-    return alternate(bench, row, lambda: once(theirs), lambda: once(ours))
+    alternate(bench, row, lambda: once(theirs), lambda: once(ours))
 
 
 def _lines(bench: Bench, count: int) -> Path:

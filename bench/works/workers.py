@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from bench import processes
-from bench.runs import Bench, CouldNotRunError, Goal, Row, Sample
+from bench.runs import Bench, CouldNotRunError, Row, Sample
 from bench.sides import Side, jvm_worker, penstock_worker
 
 CONNECTORS = 20
@@ -15,18 +15,8 @@ _SETTLE_SECONDS = 3.0  # for what a start leaves to be done
 _THREADS = {"task.isolation": "thread"}
 
 
-def alone(bench: Bench) -> list[Row]:
+def alone(bench: Bench, start: Row, idle: Row, many: Row, threads: Row) -> None:
     bench.stop_workers()
-    a_third = Goal(1 / 3, at_least=False)
-    start = Row("cold-start", "worker: cold start to healthy", a_third, "s")
-    idle = Row("idle", "worker: idle, memory of all its processes", a_third, "MB")
-    many = Row(
-        "idle-20", f"worker: {CONNECTORS} idle sinks, a process a task",
-        Goal(0.7, at_least=False), "MB",
-    )  # fmt: skip
-    threads = Row(
-        "idle-20-threads", f"worker: {CONNECTORS} idle sinks, task.isolation=thread", a_third, "MB"
-    )
     topic = bench.topic(bench.name("idle"))
     for number in range(bench.rounds):
         jvm = _look(bench, jvm_worker(bench.bootstrap, {}, bench.say), topic)
@@ -38,7 +28,6 @@ def alone(bench: Bench) -> list[Row]:
         threads.theirs.append(Sample(jvm[2]))
         threads.ours.append(Sample(in_threads[2]))
         bench.say(f"worker, round {number + 1}: JVM {jvm}, Penstock {ours}, threads {in_threads}")
-    return [start, idle, many, threads]
 
 
 def _look(

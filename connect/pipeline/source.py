@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from operator import methodcaller
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +18,8 @@ from connect.plugin import Converter
 from connect.records import SourceRecord
 
 log = logging.getLogger(__name__)
+
+_copied: Callable[[SourceRecord], SourceRecord] = methodcaller("__copy__")
 
 RawHeaderList = list[tuple[str, bytes | None]]
 
@@ -61,7 +63,7 @@ class SourcePipeline:
         transformed: Sequence[SourceRecord] = records
         if self.parts.chain.steps:
             result, errors = self.parts.chain.run(
-                len(records), lambda: [copy(r) for r in records], lambda i: copy(records[i])
+                len(records), lambda: [*map(_copied, records)], lambda i: _copied(records[i])
             )
             failures += [chain_failure(records[i], step, e) for i, (step, e) in errors.items()]
             if not all(result):
@@ -74,6 +76,9 @@ class SourcePipeline:
                 transformed = [out for out in result if out is not None]
             else:
                 transformed = result
+        if len({r.topic for r in transformed}) == 1:
+            some = self._convert(transformed[0].topic, originals, [*transformed], failures)
+            return [some] if some.records else [], dropped, failures
         outgoing: list[Outgoing] = []
         start = 0
         for topic, run in groupby(transformed, key=lambda r: r.topic):
@@ -142,7 +147,7 @@ class SourcePipeline:
         values: list[Any],
     ) -> list[bytes | None]:
         topic, headers, failed = batch.topic, batch.headers, batch.failed
-        lengths = [len(h) for h in headers]
+        lengths = [*map(len, headers)]
         started = perf_counter()
         try:
             if not failed:

@@ -67,11 +67,16 @@ def mariadb() -> Iterator[str]:
 
 
 @contextmanager
-def server(prepare: Callable[[Path], Launch]) -> Iterator[tuple[Launch, Process]]:
-    """Whatever `prepare` says how to start in the directory it is given."""
+def server(
+    prepare: Callable[[Path], Launch], *, seconds: float = 90
+) -> Iterator[tuple[Launch, Process]]:
+    """Whatever `prepare` says how to start in the directory it is given; it has so long to."""
     with _guarded_directory() as (home, guard):
         launch = prepare(home)
-        yield launch, start(launch, lambda body: guard.watch(body, launch.stop_signal))
+        yield (
+            launch,
+            start(launch, lambda body: guard.watch(body, launch.stop_signal), seconds=seconds),
+        )
 
 
 @contextmanager

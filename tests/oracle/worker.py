@@ -53,6 +53,7 @@ class Options:
     class_path: Sequence[Path] = ()
     heap: str = "1g"
     jvm_flags: tuple[str, ...] = jvm.QUICK_START
+    start_seconds: float = 90
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def _worker(
             log=home / "connect.log",
         )
 
-    with throwaway.server(prepare) as running:
+    with throwaway.server(prepare, seconds=chosen.start_seconds) as running:
         yield running
 
 

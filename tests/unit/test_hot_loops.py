@@ -1,0 +1,126 @@
+"""What a record costs in the hot loops, in calls and objects: counts, because times vary.
+
+A change that calls something once a record where a batch could do it once shows here.
+"""
+
+import gc
+import sys
+
+from connect import Schema, SourceRecord
+from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline, SourcePipeline
+from connectors.file.sink import _lines as lines_of
+
+COUNT = 1000
+APACHE = "org.apache.kafka.connect"
+JSON = {
+    "key.converter": f"{APACHE}.storage.StringConverter",
+    "value.converter": f"{APACHE}.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+SINK = {
+    **JSON,
+    "transforms": "origin,shape,mask",
+    "transforms.origin.type": f"{APACHE}.transforms.InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": "here",
+    "transforms.shape.type": f"{APACHE}.transforms.ReplaceField$Value",
+    "transforms.shape.exclude": "note",
+    "transforms.shape.renames": "customer:client",
+    "transforms.mask.type": f"{APACHE}.transforms.MaskField$Value",
+    "transforms.mask.fields": "email",
+}
+SOURCE = {
+    **JSON,
+    "transforms": "line,origin",
+    "transforms.line.type": f"{APACHE}.transforms.HoistField$Value",
+    "transforms.line.field": "line",
+    "transforms.origin.type": f"{APACHE}.transforms.InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": "here",
+}
+
+
+def messages(every_tenth_is_poison=False):
+    value = b'{"id": 1, "customer": "c", "email": "a@b", "amount": 1.5, "paid": true, "note": "n"}'
+    return [
+        RawMessage("t", value[:-9] if every_tenth_is_poison and n % 10 == 9 else value, b"key")
+        for n in range(COUNT)
+    ]
+
+
+def sink(config):
+    spec = PipelineSpec("c", 0, config)
+    return SinkPipeline(spec, spec.retry())
+
+
+def calls(run):
+    """Calls a record: of Python functions, and from Python code to functions in C."""
+    run()  # caches are filled
+    counted = 0
+
+    def count(_frame, event, _arg):
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return counted / COUNT
+
+
+def blocks(run):
+    """Memory blocks a record that the result holds."""
+    run()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    result = run()
+    after = sys.getallocatedblocks()
+    del result
+    return (after - before) / COUNT
+
+
+# RawMessage's methods are Python's, nine a record; those of Kafka's messages cost nothing here.
+MESSAGE_METHODS = 9
+
+
+def test_calls_of_a_sink_without_transforms():
+    """Nothing is called once a record."""
+    pipeline, batch = sink(JSON), messages()
+    assert calls(lambda: pipeline.run(batch)) - MESSAGE_METHODS < 0.5
+
+
+def test_calls_of_a_sink_with_transforms():
+    """Three transforms done together: a call or two for each."""
+    pipeline, batch = sink(SINK), messages()
+    assert calls(lambda: pipeline.run(batch)) - MESSAGE_METHODS < 13
+
+
+def test_calls_of_a_sink_with_poison():
+    """Every tenth record fails; the good ones do not pay for it."""
+    pipeline, batch = sink(SINK), messages(every_tenth_is_poison=True)
+    assert calls(lambda: pipeline.run(batch)) - MESSAGE_METHODS < 20
+
+
+def test_calls_of_the_file_sink():
+    """Lines are printed column by column."""
+    records, _ = sink(SINK).run(messages())
+    assert calls(lambda: lines_of(records)) < 0.5
+
+
+def test_calls_of_a_file_source():
+    """From a line of a file to a message for Kafka."""
+    spec = PipelineSpec("c", 0, SOURCE)
+    pipeline = SourcePipeline(spec, spec.retry())
+    records = [
+        SourceRecord.of("t", "a line", schema=Schema.STRING, source_offset={"position": n})
+        for n in range(COUNT)
+    ]
+    assert calls(lambda: pipeline.run(records)) < 5
+
+
+def test_objects_of_a_sink():
+    """A record holds itself, its key, its value and the value's parts, and nothing else."""
+    pipeline, batch = sink(SINK), messages()
+    assert blocks(lambda: pipeline.run(batch)) < 8
