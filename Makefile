@@ -53,8 +53,10 @@ micro: $(READY) ## how long a record takes in every converter and transform
 	$(BIN)/python -m bench.micro_transforms
 	$(BIN)/python -m bench.micro_registry_converters
 
-chaos: $(READY) ## kill tasks, workers and a database again and again and count what is left
-	CHAOS_KILLS=$${CHAOS_KILLS:-50} CHAOS_ROWS=$${CHAOS_ROWS:-100000} $(BIN)/python -m pytest tests/chaos -q -s --timeout 3600
+chaos: $(READY) ## kill tasks, workers, a database and Spark again and again, and count what is left
+	CHAOS_KILLS=$${CHAOS_KILLS:-50} CHAOS_ROWS=$${CHAOS_ROWS:-100000} \
+	  SPARK_CHAOS_RECORDS=$${SPARK_CHAOS_RECORDS:-1000000} SPARK_CHAOS_KILLS=$${SPARK_CHAOS_KILLS:-3} \
+	  $(BIN)/python -m pytest tests/chaos -q -s --timeout 3600
 
 lint: $(READY) ## style, types, and which room may import which
 	$(BIN)/ruff check .

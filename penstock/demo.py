@@ -1,14 +1,16 @@
 """`make demo`: the product in one minute, to somebody who has never seen it.
 
-A real Kafka and a worker are started, a source makes up orders, some of them broken, and a sink
-writes the good ones through a transform chain to a file; the broken ones become dead letters that
-tell why. At a terminal it shows records flow until Ctrl-C. Without one, or with DEMO_SECONDS=n,
-it runs a fixed number of records, checks that none is missing, and exits.
+A real Kafka and a worker are started, and a source makes up orders, some of them broken. A sink
+writes the good ones through a transform chain to a file, Spark sums them up in a table, and the
+broken ones become dead letters that tell why. At a terminal it shows records flow until Ctrl-C.
+Without one, or with DEMO_SECONDS=n, it runs a fixed number of records, checks that none is missing,
+and exits.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,6 +27,7 @@ import httpx
 from confluent_kafka import Consumer, TopicPartition
 
 from dlq.letter import EXCEPTION, MESSAGE, STAGE
+from penstock import demo_spark
 from penstock.errors import UserError
 from penstock.stack import throwaway
 
@@ -34,7 +37,7 @@ LETTERS = "orders-dlq"
 RECORDS = 5000
 POISON = 0.02
 RATE = 300
-CHECK_SECONDS = 120.0
+CHECK_SECONDS = 240.0
 
 
 def main() -> None:
@@ -76,13 +79,7 @@ def _run(limit: float | None) -> None:
             finally:
                 demo.close()
     finally:
-        _remove(folder)
-
-
-def _remove(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -151,12 +148,13 @@ def _wait_healthy(process: subprocess.Popen[bytes], url: str, log: Path) -> None
 
 
 class Demo:
-    """The two connectors and what has become of their records."""
+    """The connectors and what has become of their records."""
 
     def __init__(self, bootstrap: str, url: str, folder: Path) -> None:
         self.bootstrap = bootstrap
         self.url = url
         self.file = folder / "orders.txt"
+        self._folder = folder
         self.reasons: Counter[tuple[str, str, str]] = Counter()
         self.last_letter: bytes | None = None
         self._rest = httpx.Client(base_url=url, timeout=60)
@@ -206,6 +204,7 @@ class Demo:
                 "errors.deadletterqueue.context.headers.enable": "true",
             },
         )
+        self._create(demo_spark.NAME, demo_spark.connector(TOPIC, self._folder))
 
     def _create(self, name: str, config: dict[str, str]) -> None:
         answer = self._rest.post("/connectors", json={"name": name, "config": config})
@@ -253,6 +252,24 @@ class Demo:
             file.seek(max(0, self._read - 4000))
             return file.read().decode(errors="replace").splitlines()[1:][-count:]
 
+    def totals(self) -> list[dict[str, Any]]:
+        """The rows of Spark's table."""
+        return demo_spark.totals(self._folder)
+
+    def sparks_letters(self) -> int:
+        """How many dead letters Spark's query wrote; the rest of its topic are markers."""
+        if demo_spark.LETTERS not in self._consumer.list_topics(timeout=10).topics:
+            return 0
+        reader = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "demo-spark"})
+        try:
+            place = TopicPartition(demo_spark.LETTERS, 0, 0)
+            end = reader.get_watermark_offsets(place, timeout=10)[1]
+            reader.assign([place])
+            found = reader.consume(end, 1) if end else []
+            return sum(message.error() is None for message in found)
+        finally:
+            reader.close()
+
     def letters(self) -> int:
         """How many dead letters there are; their reasons are counted on the way."""
         if not self._reading:
@@ -280,14 +297,16 @@ def _check(demo: Demo, limit: float) -> None:
     deadline = time.monotonic() + limit
     while True:
         counts = demo.produced(), demo.delivered(), demo.letters()
-        if counts[0] == RECORDS and counts[1] + counts[2] >= RECORDS:
+        totals = demo.totals()
+        summed = sum(row["orders"] for row in totals)
+        if counts[0] == RECORDS and counts[1] + counts[2] >= RECORDS and summed >= counts[1]:
             break
         if trace := demo.failed_task():
             raise UserError(trace)
         if time.monotonic() > deadline:
             raise UserError(
                 f"After {limit:.0f} s the topic has {counts[0]} of {RECORDS} records, the file "
-                f"{counts[1]} and the dead-letter topic {counts[2]}."
+                f"{counts[1]}, the dead-letter topic {counts[2]} and Spark's table {summed}."
             )
         time.sleep(0.2)
     produced, delivered, letters = counts
@@ -301,7 +320,26 @@ def _check(demo: Demo, limit: float) -> None:
         print(f"  {count:4} of {stage} {exception}: {message[:100]}")
     print("\nA line of the sink, after three transforms:")
     print(f"  {demo.last_lines(1)[0]}")
+    _check_spark(demo, totals, produced, deadline)
     print("Everything adds up.")
+
+
+def _check_spark(demo: Demo, totals: list[dict[str, Any]], produced: int, deadline: float) -> None:
+    """Spark's table and its dead letters must be all records too."""
+    summed = sum(row["orders"] for row in totals)
+    # They are written by a query of their own beside the aggregate's.
+    while (letters := demo.sparks_letters()) + summed < produced:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+    if summed + letters != produced:
+        raise UserError(
+            f"{produced} records became {summed} orders in Spark's table and {letters} dead "
+            "letters: these must add up."
+        )
+    print(f"\nSpark's table has {len(totals)} items of {summed} orders + {letters} dead letters:")
+    for row in totals[:3]:
+        print(f"  {row['item']:10} {row['orders']:4} orders {row['units']:8.1f} units")
 
 
 def _watch(demo: Demo) -> None:
@@ -339,6 +377,11 @@ def _view(demo: Demo, produced: int, delivered: int, letters: int, rate: float) 
         f"[green]{states.get('order-sink', '')}",
         "InsertField → ReplaceField → MaskField → file",
     )
+    flow.add_row(
+        demo_spark.NAME,
+        f"[green]{states.get(demo_spark.NAME, '')}",
+        "ReplaceField → Spark: GROUP BY item → Parquet table",
+    )
     flow.add_row("delivered", f"[bold green]{delivered}", f"lines, {rate:.0f}/s")
     flow.add_row("dead letters", f"[bold red]{letters}", f"in topic {LETTERS}")
 
@@ -346,6 +389,13 @@ def _view(demo: Demo, produced: int, delivered: int, letters: int, rate: float) 
     for (stage, exception, message), count in demo.reasons.most_common(5):
         # As Text: what stands in brackets in a message is no colour.
         reasons.add_row(f"[red]{count}", stage, exception, Text(message.strip()[:90]))
+
+    summed = demo.totals()
+    items = Table("item", "orders", "units", box=None, header_style="dim")
+    for row in summed[:3]:
+        items.add_row(row["item"], str(row["orders"]), f"{row['units']:.1f}")
+    if not summed:
+        items.add_row("Spark is starting", "", "")
 
     urls = "\n".join(
         [
@@ -358,6 +408,7 @@ def _view(demo: Demo, produced: int, delivered: int, letters: int, rate: float) 
     return Group(
         Panel(flow, title="Records flow", border_style="blue"),
         Panel(Text("\n".join(demo.last_lines(4))), title=str(demo.file), border_style="green"),
+        Panel(items, title=f"Spark's table: {len(summed)} items", border_style="yellow"),
         Panel(reasons, title="Dead letters, and why", border_style="red"),
         Panel(urls, title="Try it in another terminal · Ctrl-C ends everything"),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from connect import ConnectError
 
 # What an executor's Python imports to read a range.
 NEEDED = ("confluent_kafka", "pyarrow", "connect.pipeline", "spark_sink.source")
@@ -17,23 +18,39 @@ class Executor(NamedTuple):
     executable: str
     missing: str
 
+    def __str__(self) -> str:
+        told = f"missing: {self.missing}" if self.missing else "has all it needs"
+        return f"{self.host}: Python {self.python} ({self.executable}), {told}"
+
 
 def executors(spark: Any) -> list[Executor]:
     """Run a small job on all executors and gather their answers, one for each host and Python."""
-    columns = ", ".join(f"{name} STRING" for name in Executor._fields)
-    rows = spark.range(0, 64, 1, 16).mapInArrow(_looker(NEEDED), columns)
-    return sorted({Executor(*row) for row in rows.distinct().collect()})
+    from pyspark.sql import functions as f  # noqa: PLC0415 - needs the extra
+
+    # Without Arrow, because pyarrow is one of the things that may be missing.
+    look = f.udf(_looker(NEEDED), "array<string>", useArrow=False)
+    rows = spark.range(0, 8, 1, 8).select(look("id").alias("told")).distinct().collect()
+    return sorted(Executor(*row.told) for row in rows)
+
+
+def require_executors(spark: Any) -> None:
+    """Raise ConnectError, with the way out, if an executor lacks something."""
+    lacking = [told for told in executors(spark) if told.missing]
+    if lacking:
+        raise ConnectError(
+            "Executors lack what the query needs. "
+            + "; ".join(map(str, lacking))
+            + ". Install penstock[spark] there, or send this environment along: penstock spark pack"
+        )
 
 
 def _looker(needed: tuple[str, ...]) -> Any:
     # A function inside a function travels by value: executors that lack this module can run it.
-    def look(_batches: Iterator[Any]) -> Iterator[Any]:
+    def look(_number: int) -> list[str]:
         import importlib  # noqa: PLC0415 - on the executor
         import platform  # noqa: PLC0415
         import socket  # noqa: PLC0415
         import sys  # noqa: PLC0415
-
-        import pyarrow as pa  # noqa: PLC0415
 
         missing = []
         for name in needed:
@@ -41,13 +58,11 @@ def _looker(needed: tuple[str, ...]) -> Any:
                 importlib.import_module(name)
             except ImportError as error:
                 missing.append(f"{name} ({error})")
-        yield pa.RecordBatch.from_pydict(
-            {
-                "host": [socket.gethostname()],
-                "python": [platform.python_version()],
-                "executable": [sys.executable],
-                "missing": [", ".join(missing)],
-            }
-        )
+        return [
+            socket.gethostname(),
+            platform.python_version(),
+            sys.executable,
+            ", ".join(missing),
+        ]
 
     return look

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from connect import UnsupportedError
+from connect import ConfigError, UnsupportedError
 
 _CURRENT = "current"
+_OWNER = "connector"
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://?", re.IGNORECASE)
 
 
@@ -25,6 +26,27 @@ class Checkpoint:
     @property
     def path(self) -> str:
         return f"{self._location}/{self._number()}"
+
+    def claim(self, connector: str) -> None:
+        """Take the folder for a connector, or raise ConfigError if it is another's.
+
+        Two queries that share a checkpoint take each other's batches for their own. On storage
+        that only Spark can reach nobody looks after this.
+        """
+        if self._folder is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        owner = self._folder / _OWNER
+        if not owner.exists():
+            owner.write_text(f"{connector}\n")
+        found = owner.read_text().strip()
+        if found != connector:
+            raise ConfigError(
+                "spark.checkpoint.location",
+                self._location,
+                f"is the checkpoint of connector {found}. Each connector needs its own; if "
+                f"{connector} is to go on where {found} stood, remove the file {owner}",
+            )
 
     def begin_anew(self) -> None:
         if self._folder is None:

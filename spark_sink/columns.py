@@ -85,7 +85,10 @@ class RowBuilder:
         arrays = []
         for field in self._columns:
             name = field.name
-            values = [row.get(name) for row in rows]
+            try:
+                values = [row[name] for row in rows]
+            except KeyError:
+                values = [row.get(name) for row in rows]
             try:
                 array = _fitted(values, field.type)
             except (pa.ArrowException, ValueError, TypeError, OverflowError):
@@ -95,9 +98,11 @@ class RowBuilder:
 
     def _kafka_column(self, messages: Sequence[Any]) -> pa.Array:
         stamps = [m.timestamp() for m in messages]
+        # A batch is of one range, so of one partition.
+        topic, partition = (messages[0].topic(), messages[0].partition()) if messages else ("", 0)
         columns = [
-            pa.array([m.topic() for m in messages], pa.string()),
-            pa.array([m.partition() for m in messages], pa.int32()),
+            pa.repeat(pa.scalar(topic, pa.string()), len(messages)),
+            pa.repeat(pa.scalar(partition, pa.int32()), len(messages)),
             pa.array([m.offset() for m in messages], pa.int64()),
             pc.multiply(pa.array([ms if kind else None for kind, ms in stamps], pa.int64()), 1000),
             pa.array([kind for kind, _ in stamps], pa.int32()),

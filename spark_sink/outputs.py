@@ -8,12 +8,13 @@ import uuid
 from typing import Any
 
 from connect import ConfigError, ConnectError
+from connect.pipeline import PipelineSpec
 from spark_sink.settings import FILE_FORMATS, Output
 
 log = logging.getLogger(__name__)
 
 
-def write(output: Output, rows: Any, query: str, batch: int) -> None:
+def write(output: Output, rows: Any, query: str, batch: int, spec: PipelineSpec) -> None:
     """Write a batch so that writing it again, after a crash, changes nothing if that can be."""
     if output.format in FILE_FORMATS and output.mode != "complete":
         _write_files(output, rows, query, batch)
@@ -21,6 +22,10 @@ def write(output: Output, rows: Any, query: str, batch: int) -> None:
         from spark_sink.jdbc import write_jdbc  # noqa: PLC0415 - needs an extra
 
         write_jdbc(output, rows, query, batch)
+    elif output.format == "kafka" and "kafka.bootstrap.servers" not in output.options:
+        from spark_sink.kafka import write_kafka  # noqa: PLC0415 - opens connections
+
+        write_kafka(output, rows, query, batch, spec)
     elif output.format == "console":
         log.info("Batch %d:\n%s", batch, rows._show_string(20, False))
     elif output.format == "foreach":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from spark_sink import outputs
 from spark_sink.letters import LetterBox
 from spark_sink.options import connector_options
 from spark_sink.settings import Output, Trigger
+from spark_sink.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +40,14 @@ class Settings:
     config: Config
     outputs: tuple[Output, ...]
     letters: LetterBox | None
+    watch: Watch
     checkpoint: str
+
+    @property
+    def reports(self) -> bool:
+        """Whether anybody asks for the records that failed."""
+        watch = self.watch
+        return self.letters is not None or watch.log_errors or watch.limit is not None
 
     @property
     def mode(self) -> str:
@@ -76,9 +85,9 @@ def start_queries(spark: Any, settings: Settings) -> list[Any]:
         writer = BatchWriter(settings, pipeline)
         return [_start(records, settings, "records", writer, "append")]
     queries = [_start(pipeline(good), settings, "records", ResultWriter(settings), settings.mode)]
-    if settings.letters is not None:
-        bad = _source(spark, settings).where("_error IS NOT NULL").select("_kafka", "_error")
-        queries.append(_start(bad, settings, "letters", LetterWriter(settings), "append"))
+    if settings.reports:
+        told = _source(spark, settings).select("_kafka", "_error")
+        queries.append(_start(told, settings, "letters", LetterWriter(settings), "append"))
     return queries
 
 
@@ -147,9 +156,20 @@ class _Writer:
             self._query = str(json.loads(lines[0][0])["id"])
         return self._query
 
+    def report(self, batch: Any, query: str, number: int) -> None:
+        """Tell of the batch's failures: in the log, and in dead letters."""
+        if not self.settings.reports:
+            return
+        bad = batch.where("_error IS NOT NULL").select("_kafka", "_error").toLocalIterator()
+        told = self.settings.watch.logged(bad)
+        if self.settings.letters is not None:
+            self.settings.letters.write(told, query, number)
+        else:
+            deque(told, maxlen=0)
+
     def write_outputs(self, rows: Any, query: str, batch: int) -> None:
         for output in self.settings.outputs:
-            outputs.write(output, rows, query, batch)
+            outputs.write(output, rows, query, batch, self.settings.spec)
 
 
 @dataclass
@@ -160,17 +180,15 @@ class BatchWriter(_Writer):
 
     def __call__(self, batch: Any, number: int) -> None:
         query = self.query_id(batch.sparkSession)
-        letters = self.settings.letters
         # Whoever reads a batch twice reads Kafka twice, and a record must not change sides between.
-        twice = letters is not None or len(self.settings.outputs) > 1
+        twice = self.settings.reports or len(self.settings.outputs) > 1
         if twice:
             batch = batch.persist()
         try:
+            self.settings.watch.guard(batch)
             good = self.pipeline(batch.where("_error IS NULL").drop("_error"))
             self.write_outputs(good, query, number)
-            if letters is not None:
-                bad = batch.where("_error IS NOT NULL").select("_kafka", "_error")
-                letters.write(bad.toLocalIterator(), query, number)
+            self.report(batch, query, number)
         finally:
             if twice:
                 batch.unpersist()
@@ -193,12 +211,11 @@ class ResultWriter(_Writer):
 
 @dataclass
 class LetterWriter(_Writer):
-    """Writes the dead letters of a stream whose records go through a pipeline of their own."""
+    """Tells of the failures of a stream whose records go through a pipeline of their own."""
 
     name = "letters"
 
     def __call__(self, batch: Any, number: int) -> None:
-        letters = self.settings.letters
-        assert letters is not None
         query = self.query_id(batch.sparkSession)
-        letters.write(batch.toLocalIterator(), query, number)
+        self.settings.watch.guard(batch)
+        self.report(batch, query, number)

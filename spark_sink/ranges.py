@@ -77,6 +77,10 @@ class RangeReader:
             while position < wanted.end:
                 found = self._next(wanted)
                 reached = position
+                if found and found[-1].offset() < wanted.end and not any(m.error() for m in found):
+                    messages += found
+                    reached = found[-1].offset() + 1
+                    found = []
                 for message in found:
                     if message.error() is not None:
                         reached = self._after_event(message, wanted, reached)

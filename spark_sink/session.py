@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import logging
 import os
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from connect import ConnectError, MissingExtraError
@@ -42,8 +47,13 @@ def start_session(
     else:
         master = config.get("spark.master") or "local[*]"
         builder = builder.master(master)
-        # Executors on this machine run the same Python; others are told by spark.conf.*.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        python = _own(config).get("spark.pyspark.python")
+        if python:
+            # Spark reads this setting for programs that it starts itself, not for one like ours.
+            os.environ["PYSPARK_PYTHON"] = python
+        else:
+            # Executors on this machine run the same Python.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if master.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             # The JVM's Python processes must find what this one has found.
@@ -53,7 +63,12 @@ def start_session(
     # The bridge to the JVM would log every call.
     logging.getLogger("py4j").setLevel(logging.WARNING)
     try:
-        return builder.getOrCreate()
+        with _archive_at_hand(None if remote else os.environ["PYSPARK_PYTHON"]):
+            return builder.getOrCreate()
+    except ImportError as error:
+        if remote:
+            raise MissingExtraError("spark-connect", "spark.remote") from error
+        raise
     except PySparkException as error:
         if "JAVA_GATEWAY" in str(error):
             raise ConnectError(
@@ -61,6 +76,24 @@ def start_session(
                 "JAVA_HOME for the worker; the worker's log shows what Java said."
             ) from error
         raise
+
+
+@contextmanager
+def _archive_at_hand(python: str | None) -> Iterator[None]:
+    """Start Java where the Python of an archive, `./environment/bin/python`, can be found.
+
+    Executors unpack the archive where they run. The driver plans with the same name and unpacks
+    nothing, so it is given a folder where a link to this environment stands in for the archive.
+    """
+    if python is None or not python.startswith("./"):
+        yield
+        return
+    folder = tempfile.mkdtemp(prefix="penstock-spark-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    name = python.split("/")[1]
+    Path(folder, name).symlink_to(sys.prefix)
+    with contextlib.chdir(folder):
+        yield
 
 
 def _packages(config: Mapping[str, str]) -> dict[str, str]:
@@ -112,8 +145,35 @@ def in_sparks_words(error: BaseException) -> str | None:
         while getattr(inner, "_cause", None) is not None:
             inner = inner._cause
         text = getattr(inner, "_desc", None) or inner.getMessage() or str(inner)
-        return last_error(_first_lines(str(text) or str(error)))
+        return with_package(last_error(_first_lines(str(text) or str(error))))
     return None
+
+
+# What to put into spark.packages for formats that Spark does not bring along.
+PACKAGES = {
+    "delta": "io.delta:delta-spark_2.13:4.2.0",
+    "avro": "org.apache.spark:spark-avro_2.13:4.2.0",
+    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0 and Spark 4.1: there is "
+    "none for Spark 4.2 yet",
+}
+_NO_FORMAT = re.compile(r"(?i)failed to find (?:the )?data source: `?(\w+)`?")
+
+
+def with_package(told: str) -> str:
+    """Spark's words about a format that it does not know, with the package that has it."""
+    unknown = _NO_FORMAT.search(told)
+    package = PACKAGES.get(unknown[1].lower()) if unknown else None
+    return f"{told}\nThe jar is missing: it needs spark.packages={package}." if package else told
+
+
+def started_too_slowly(error: BaseException) -> bool:
+    """Whether Spark gave up on a Python process that it had just started.
+
+    It waits ten seconds, whatever is set, and on a busy machine that is not always enough. Nothing
+    is wrong then, and nothing was done: the query can be started again.
+    """
+    return "Python worker failed to connect back" in str(error)
 
 
 _TRACEBACK = "Traceback (most recent call last):"
@@ -129,6 +189,11 @@ def last_error(text: str) -> str:
     if _TRACEBACK not in text or not raised:
         return text
     name, told = raised[-1][1], text[raised[-1].end() :].strip()
+    if name == "ModuleNotFoundError":
+        told += (
+            ". The Python of Spark's executors can't import it: install it there, pack it with "
+            "`penstock spark pack`, or send it along in spark.conf.spark.submit.pyFiles"
+        )
     return told if name.startswith("connect.") else f"{name}: {told}"
 
 

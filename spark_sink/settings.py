@@ -18,8 +18,8 @@ OUTPUT_KEYS = (
     ConfigDef()
     .define(
         "format", default=None,
-        doc="`parquet`, `orc`, `json`, `csv`, `delta`, `jdbc`, `console`, `foreach`, or any other "
-        "format that Spark knows. docs/spark.md says what each guarantees.",
+        doc="`parquet`, `orc`, `json`, `csv`, `delta`, `jdbc`, `kafka`, `console`, `foreach`, or "
+        "any other format that Spark knows. docs/spark.md says what each guarantees.",
     )
     .define("path", default=None, doc="The folder to write to.")
     .define(

@@ -18,6 +18,10 @@ from spark_sink.settings import Output
 log = logging.getLogger(__name__)
 
 
+# How often a query is started again before a batch was completed.
+SLOW_STARTS = 5
+
+
 class SparkSinkTask(ExternalSinkTask):
     """Runs one connector's queries. Spark's checkpoint is the truth about offsets.
 
@@ -31,6 +35,7 @@ class SparkSinkTask(ExternalSinkTask):
         self._queries: list[Any] = []
         self._mirrored: dict[tuple[str, int], int] = {}
         self._seen: dict[str, int] = {}
+        self._slow_starts = 0
         self._counts: dict[str, float] = {"sink_read": 0, "sink_sent": 0, "sink_commits": 0}
         names = config["spark.outputs"] or [""]
         self._outputs = tuple(Output.parse(config.raw, name) for name in names)
@@ -38,20 +43,28 @@ class SparkSinkTask(ExternalSinkTask):
             raise ConfigError("spark.outputs", ",".join(names), "all must have the same mode")
 
     def resume(self) -> None:
-        from spark_sink.letters import LetterBox  # noqa: PLC0415 - needs the extra
+        from spark_sink.check import require_executors  # noqa: PLC0415 - needs the extra
+        from spark_sink.letters import LetterBox  # noqa: PLC0415
         from spark_sink.query import Settings, start_queries  # noqa: PLC0415
         from spark_sink.session import sparks_words, start_session  # noqa: PLC0415
+        from spark_sink.watch import Watch  # noqa: PLC0415
 
         spec = self.context.pipeline
+        checkpoint = Checkpoint(self._config["spark.checkpoint.location"])
+        checkpoint.claim(spec.connector)
+        framework = framework_settings(spec.config, is_sink=True)
         self._settings = Settings(
             spec,
             self._config,
             self._outputs,
-            LetterBox.of(spec, framework_settings(spec.config, is_sink=True)),
-            Checkpoint(self._config["spark.checkpoint.location"]).path,
+            LetterBox.of(spec, framework),
+            Watch.of(spec, framework),
+            checkpoint.path,
         )
         with sparks_words():
             self._spark = start_session(self._config.raw, spec.connector)
+            if self._config["spark.remote"] or not self._config["spark.master"].startswith("local"):
+                require_executors(self._spark)
             self._queries = start_queries(self._spark, self._settings)
 
     def pause(self) -> None:
@@ -61,13 +74,30 @@ class SparkSinkTask(ExternalSinkTask):
         self._end()
 
     def check(self) -> None:
-        from spark_sink.session import in_sparks_words  # noqa: PLC0415 - needs the extra
+        from spark_sink.session import in_sparks_words, started_too_slowly  # noqa: PLC0415
 
         for query in self._queries:
             error = query.exception()
-            if error is not None:
+            if error is None:
+                continue
+            if not started_too_slowly(error) or self._slow_starts == SLOW_STARTS:
                 raise ConnectError(f"The query failed: {in_sparks_words(error)}")
+            self._slow_starts += 1
+            log.warning("Spark's Python did not start in time. Starting the query again")
+            self._start_again()
+            return
         self._observe()
+
+    def _start_again(self) -> None:
+        from spark_sink.query import start_queries  # noqa: PLC0415 - needs the extra
+        from spark_sink.session import sparks_words  # noqa: PLC0415
+
+        with sparks_words():
+            for query in self._queries:
+                query.stop()
+            self._observe()
+            self._seen = {}
+            self._queries = start_queries(self._spark, self._settings)
 
     def metrics(self) -> Mapping[str, float]:
         return dict(self._counts)
@@ -84,6 +114,7 @@ class SparkSinkTask(ExternalSinkTask):
                     self._take(told)
 
     def _take(self, progress: Mapping[str, Any]) -> None:
+        self._slow_starts = 0
         rows = max(0, progress["numInputRows"])
         took = progress.get("durationMs", {}).get("triggerExecution", 0) / 1000
         self._counts["sink_read"] += rows

@@ -1,7 +1,10 @@
 """`penstock spark`: what a Spark cluster needs to run Penstock's queries."""
 
+import pkgutil
+import site
 import sys
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +18,8 @@ app = typer.Typer(
 )
 
 _LEFT_OUT = {"__pycache__", ".pytest_cache", ".mypy_cache"}
+# Executors have Spark itself. Its jars alone would be two thirds of the archive.
+_SPARKS_OWN = ("pyspark/jars", "pyspark/examples", "pyspark/data", "pyspark/licenses")
 
 
 def register(root: typer.Typer) -> None:
@@ -38,8 +43,11 @@ def pack(
             "in one (python -m venv env; env/bin/pip install 'penstock[spark]') and use that."
         )
     new = file.with_name(file.name + ".new")
-    with tarfile.open(new, "w:gz", compresslevel=6) as archive:
+    # A higher level takes many times as long and saves little: most of it is machine code.
+    with tarfile.open(new, "w:gz", compresslevel=1) as archive:
         archive.add(sys.prefix, arcname=".", filter=_wanted)
+        for source, target in _editable():
+            archive.add(source, arcname=target, filter=_wanted)
     new.replace(file)
     typer.echo(f"{file}: {file.stat().st_size / 2**20:.0f} MB. In the connector's config:")
     typer.echo(f'  "spark.conf.spark.archives": "{file.resolve()}#environment"')
@@ -47,7 +55,25 @@ def pack(
 
 
 def _wanted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    return None if _LEFT_OUT & set(Path(member.name).parts) else member
+    left_out = _LEFT_OUT & set(Path(member.name).parts) or member.name.endswith(_SPARKS_OWN)
+    return None if left_out else member
+
+
+def _editable() -> Iterator[tuple[Path, str]]:
+    """Packages that are installed as a link to their sources, and their places in the archive."""
+    for packages in map(Path, site.getsitepackages()):
+        inside = packages.relative_to(sys.prefix)
+        folders = {
+            Path(line)
+            for link in packages.glob("*.pth")
+            for line in link.read_text().splitlines()
+            if Path(line).is_absolute() and Path(line).is_dir()
+        }
+        for folder in sorted(folders):
+            for module in pkgutil.iter_modules([str(folder)]):
+                name = module.name if module.ispkg else f"{module.name}.py"
+                if (folder / name).exists():
+                    yield folder / name, f"{inside}/{name}"
 
 
 @app.command()
@@ -70,10 +96,7 @@ def check(
         try:
             for told in executors(spark):
                 missing |= bool(told.missing)
-                typer.echo(
-                    f"{told.host}: Python {told.python} ({told.executable}), "
-                    + (f"missing: {told.missing}" if told.missing else "has all it needs")
-                )
+                typer.echo(str(told))
         finally:
             spark.stop()
     if missing:

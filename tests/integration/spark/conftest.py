@@ -2,34 +2,42 @@
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 import spark_sink
-
-ROOT = Path(__file__).parents[3]
+from connect import ConnectError
+from spark_sink.session import start_session
+from tests.support.spark_cluster import JAVA, ROOT
+from tests.support.spark_output import DELTA
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
+    """A session, with Delta where its jars can be had."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = str(ROOT)
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    sys.path[:0] = [str(ROOT)]
     folder = tmp_path_factory.mktemp("spark")
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.driver.memory", "1g")
-        .config("spark.python.authenticate.socketTimeout", "120s")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .getOrCreate()
-    )
+    config = {
+        "spark.master": "local[2]",
+        "spark.packages": DELTA,
+        "spark.conf.spark.driver.memory": "1g",
+        "spark.conf.spark.driver.extraJavaOptions": JAVA,
+        "spark.conf.spark.sql.shuffle.partitions": "2",
+        "spark.conf.spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    try:
+        session = start_session(config, "tests")
+    except ConnectError:
+        session = start_session(config | {"spark.packages": ""}, "tests")
     session.sparkContext.setLogLevel("ERROR")
     spark_sink.register(session)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def delta(spark):
+    """Asks for Delta; the test is skipped where its jars can't be had."""
+    if not spark.conf.get("spark.jars.packages", ""):
+        pytest.skip("Delta's jars can't be fetched here")

@@ -12,8 +12,11 @@ from connect.config.connector import framework_settings
 from connect.pipeline import PipelineSpec
 from spark_sink.connector import SparkSinkConnector
 from spark_sink.letters import LetterBox
+from spark_sink.outputs import write
 from spark_sink.query import BatchWriter, Pipeline, Settings, start_queries
+from spark_sink.session import in_sparks_words, started_too_slowly
 from spark_sink.settings import Output
+from spark_sink.watch import Watch
 from tests.support.topics import Out
 
 received = []
@@ -48,11 +51,13 @@ def settings(kafka, topic, tmp_path):
         }
         parsed = SparkSinkConnector.config_def.parse(config)
         spec = PipelineSpec(config["name"], 0, config, {"bootstrap.servers": kafka})
+        framework = framework_settings(config, is_sink=True)
         return Settings(
             spec,
             parsed,
             tuple(Output.parse(config, name) for name in parsed["spark.outputs"] or [""]),
-            LetterBox.of(spec, framework_settings(config, is_sink=True)),
+            LetterBox.of(spec, framework),
+            Watch.of(spec, framework),
             str(tmp_path / "checkpoint"),
         )
 
@@ -63,9 +68,14 @@ def settings(kafka, topic, tmp_path):
 def run(spark):
     """run(settings) runs the queries over all there is."""
 
-    def run(settings):
-        for query in start_queries(spark, settings):
-            query.awaitTermination()
+    def run(settings, attempts=5):
+        try:
+            for query in start_queries(spark, settings):
+                query.awaitTermination()
+        except StreamingQueryException as error:
+            if not started_too_slowly(error) or attempts == 1:
+                raise
+            run(settings, attempts - 1)
 
     return run
 
@@ -106,6 +116,65 @@ def test_sql_function_and_several_outputs(settings, run, topic, produce, tmp_pat
     files = list(tmp_path.glob("json/batch=*/name=y/*.json"))
     lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     assert sorted(line["n"] for line in lines) == [3, 7]
+
+
+def test_outputs_from_one_query(
+    settings, run, spark, topic, make_topic, produce, consume_all, tmp_path, caplog
+):
+    """ORC, CSV, JSON, a topic and the console each get all rows, the topic once."""
+    target = make_topic("out")
+    produce(topic, ['{"n": 1, "name": "a"}', '{"n": 2, "name": "b"}'])
+    caplog.set_level("INFO", "spark_sink")
+    made = settings(
+        spark__pipeline__sql="SELECT CAST(n AS STRING) AS key, n, name FROM records",
+        spark__outputs="orc,csv,json,kafka,console",
+        spark__output__orc__format="orc",
+        spark__output__orc__path=tmp_path / "orc",
+        spark__output__csv__format="csv",
+        spark__output__csv__path=tmp_path / "csv",
+        spark__output__csv__option__header="true",
+        spark__output__json__format="json",
+        spark__output__json__path=tmp_path / "json",
+        spark__output__kafka__format="kafka",
+        spark__output__kafka__option__topic=target,
+        spark__output__console__format="console",
+    )
+    run(made)
+    assert sorted(r.n for r in spark.read.orc(str(tmp_path / "orc")).collect()) == [1, 2]
+    read = spark.read.option("header", "true").csv(str(tmp_path / "csv"))
+    assert sorted(row.name for row in read.collect()) == ["a", "b"]
+    again = spark.createDataFrame([("9", 9, "z")], "key STRING, n INT, name STRING")
+    writer = BatchWriter(made, Pipeline(None, None))
+    write(made.outputs[3], again, writer.query_id(spark), 0, made.spec)
+    letters = consume_all(target, 2)
+    assert sorted((m.key(), json.loads(m.value())) for m in letters) == [
+        (b"1", {"n": 1, "name": "a"}),
+        (b"2", {"n": 2, "name": "b"}),
+    ]
+    assert "|key|n  |name|" in caplog.text
+
+
+def test_a_format_without_its_jar_names_the_package(settings, run, topic, produce, tmp_path):
+    """Nothing is written, and the error says what to put into spark.packages."""
+    produce(topic, ['{"n": 1}'])
+    with pytest.raises(StreamingQueryException) as raised:
+        run(settings(spark__output__format="iceberg", spark__output__table="lake.numbers"))
+    assert "iceberg-spark-runtime" in in_sparks_words(raised.value)
+
+
+def test_the_guard_stops_a_query_before_the_batch_is_visible(
+    settings, run, topic, produce, tmp_path, caplog
+):
+    """Too many failures among the last records fail the query; what it tolerates is logged."""
+    produce(topic, ['{"n": 1}', "{broken", '{"n": 2}'])
+    guard = {"errors.tolerance": "all", "errors.log.enable": "true", "errors.guard.max": "1"}
+    run(settings(**guard))
+    assert "Executing stage 'VALUE_CONVERTER'" in caplog.text
+    written = len(list(tmp_path.glob("out/batch=*")))
+    produce(topic, ["{broken", "{broken", '{"n": 3}'])
+    with pytest.raises(StreamingQueryException, match=r"More than 1 of the last 1000"):
+        run(settings(**guard))
+    assert len(list(tmp_path.glob("out/batch=*"))) == written == 1
 
 
 def test_windows_over_the_stream_and_dead_letters_beside_it(

@@ -102,3 +102,13 @@ def test_changed_offsets_begin_a_new_checkpoint(tmp_path):
     assert Checkpoint(f"file://{tmp_path}/c").path.endswith("/c/2")
     with pytest.raises(UnsupportedError, match=r"s3a://bucket/c"):
         Checkpoint("s3a://bucket/c").begin_anew()
+
+
+def test_a_checkpoint_belongs_to_one_connector(tmp_path):
+    """Another connector is refused, by name; storage that only Spark sees is not looked at."""
+    checkpoint = Checkpoint(str(tmp_path / "c"))
+    checkpoint.claim("orders")
+    checkpoint.claim("orders")
+    with pytest.raises(ConfigError, match="is the checkpoint of connector orders"):
+        Checkpoint(f"file:{tmp_path}/c").claim("payments")
+    Checkpoint("s3a://bucket/c").claim("payments")

@@ -1,0 +1,130 @@
+"""Spark's processes killed with SIGKILL at random moments: every record is somewhere, once.
+
+SPARK_CHAOS_RECORDS and SPARK_CHAOS_KILLS say how many; `make chaos` runs a million and three.
+"""
+
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import descendants
+from tests.support.spark_output import (
+    DELTA,
+    delta_files,
+    delta_numbers,
+    numbers_in,
+    spark_config,
+    spark_processes,
+)
+from tests.support.topics import Out
+from tests.support.waiting import wait_for
+from tests.support.worker import standalone
+
+RECORDS = int(os.environ.get("SPARK_CHAOS_RECORDS", "5000"))
+KILLS = int(os.environ.get("SPARK_CHAOS_KILLS", "1"))
+# How long a killed query may take to be back. The full form shares two cores with its own broker.
+PATIENCE = 180
+
+
+@pytest.fixture
+def worker(kafka, tmp_path):
+    with standalone(kafka, tmp_path, task__shutdown__graceful__timeout__ms=20_000) as running:
+        yield running
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("output", ["parquet", "delta"])
+def test_rows_and_dead_letters_are_all_records(
+    output, worker, make_topic, produce, consume_all, tmp_path
+):
+    """Of the records 1 % is poison; after the kills rows and letters hold each of them once."""
+    topic, letters = make_topic("numbers", 2), make_topic("dlq")
+    poison = set(range(7, RECORDS, 100))
+    produce(
+        topic,
+        (
+            Out(b"\xff poison %d" % n if n in poison else b'{"n": %d}' % n, partition=n % 2)
+            for n in range(RECORDS)
+        ),
+    )
+    out = tmp_path / "out"
+    name = f"chaos-{topic}"
+    config = spark_config(topic, tmp_path) | {
+        "spark.output.format": output,
+        "spark.max.offsets.per.trigger": RECORDS // (5 * KILLS + 5),
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.deadletterqueue.context.headers.enable": "true",
+        "errors.restart.policy": "always",
+        "errors.restart.backoff.ms": 100,
+    }
+    if output == "delta":
+        config |= {"spark.packages": DELTA, "spark.pipeline.sql": "SELECT n FROM records"}
+    worker.create(name, {k: str(v) for k, v in config.items()})
+    batches = (lambda: len(delta_files(out))) if output == "delta" else lambda: batch_folders(out)
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")  # noqa: T201 - shown when it fails
+    chance = random.Random(seed)
+    for _ in range(KILLS):
+        wanted = batches() + chance.randrange(1, 4)
+        wait_for(
+            lambda wanted=wanted: progressed(worker, name, lambda: batches() >= wanted),
+            lambda: f"more batches; {worker.status(name)}",
+            PATIENCE,
+        )
+        assert not all_read(worker, name), "the kill came too late"
+        kill_one(worker, chance)
+    wait_for(
+        lambda: progressed(worker, name, lambda: all_read(worker, name)),
+        lambda: f"all batches; {worker.status(name)}",
+        2 * PATIENCE,
+    )
+    found = consume_all(letters, len(poison), timeout=60)
+    rows = delta_numbers(out) if output == "delta" else numbers_in(out)
+    assert len(rows) + len(found) == RECORDS
+    assert sorted(rows) == sorted(set(range(RECORDS)) - poison)
+    assert sorted(int(m.value().split()[-1]) for m in found) == sorted(poison)
+    headers = dict(found[0].headers())
+    assert headers["__connect.errors.topic"].decode() == topic
+    assert headers["__connect.errors.stage"] == b"VALUE_CONVERTER"
+    assert headers["__connect.errors.connector.name"].decode() == name
+
+
+def batch_folders(out):
+    return len(list(out.glob("batch=*")))
+
+
+def progressed(worker, name, condition):
+    """The condition; skips where Delta's jars can't be had."""
+    trace = "".join(task.get("trace", "") for task in worker.status(name)["tasks"])
+    if "unresolved dependency" in trace.lower():
+        pytest.skip("Delta's jars can't be fetched here")
+    return condition()
+
+
+def all_read(worker, name):
+    """Whether the consumer group, to which the query's place is mirrored, stands at the end."""
+    offsets = worker.rest.get(f"/connectors/{name}/offsets").json()["offsets"]
+    return sum(o["offset"]["kafka_offset"] for o in offsets) == RECORDS
+
+
+def kill_one(worker, chance):
+    """Kill the task, its driver in Java, or a Python process that reads for an executor."""
+    running = spark_processes(worker)
+    if not running:  # it is just being started again
+        return
+    [(task, driver)] = running
+    readers = [pid for pid in descendants(driver) if b"pyspark.daemon" in command(pid)]
+    target = chance.choice([task, driver, *readers[-1:]])
+    print(f"killed {command(target)[:60]}")  # noqa: T201
+    os.kill(target, signal.SIGKILL)
+
+
+def command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

@@ -1,0 +1,68 @@
+"""docs/spark-tutorial.md does what it says: its code is run from top to bottom."""
+
+import re
+import uuid
+
+import pytest
+
+from tests.support.spark_cluster import JAVA, ROOT
+from tests.support.waiting import wait_for
+from tests.support.worker import standalone
+
+PAGE = ROOT / "docs" / "spark-tutorial.md"
+# What the page says of a reader's machine, and what the connector needs to be quick on two cores.
+SMALL = {
+    "spark.master": "local[2]",
+    "spark.conf.spark.driver.memory": "1g",
+    "spark.conf.spark.driver.extraJavaOptions": JAVA,
+    "spark.conf.spark.sql.shuffle.partitions": "2",
+}
+
+
+@pytest.fixture
+def blocks(kafka, registry, make_topic, tmp_path):
+    """The page's code, with servers and folders of the test's own in place of the reader's."""
+    topic = make_topic("payments")
+    letters = make_topic("payments-dlq")
+    with standalone(kafka, tmp_path, task__shutdown__graceful__timeout__ms=20_000) as worker:
+        text = PAGE.read_text()
+        for said, meant in {
+            "http://localhost:8081/apis/ccompat/v7": registry,
+            "http://localhost:8083": worker.url,
+            "localhost:9092": kafka,
+            "/data": str(tmp_path),
+            '"payments-dlq"': f'"{letters}"',
+            '"topics": "payments"': f'"topics": "{topic}"',
+            '"payments", ': f'"{topic}", ',
+        }.items():
+            assert said in text, said
+            text = text.replace(said, meant)
+        yield worker, re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.stack
+def test_the_page_runs(delta, spark, blocks, tmp_path):
+    """Payments become sums in Delta and a dead letter, by the connector and by plain PySpark."""
+    worker, (produce, create, table, letter, lines, compare) = blocks
+    names = {"spark": spark}
+    run(produce, names)
+    create = create.replace('"connector.class"', f'**{SMALL!r},\n    "connector.class"', 1)
+    run(create, names)
+
+    def written():
+        status = worker.status("payments")
+        assert not any("trace" in task for task in status.get("tasks", [])), status
+        # The table's first version may be of a batch before all payments were there.
+        log = tmp_path / "payments" / "_delta_log"
+        return (
+            list(log.glob("*.json"))
+            and worker.rest.get("/connectors/payments/offsets").json()["offsets"]
+        )
+
+    wait_for(written, lambda: f"the table; {worker.status('payments')}", 150)
+    for block in (table, letter, lines, compare):
+        run(block, names)
+
+
+def run(block, names):
+    exec(compile(block, f"{PAGE.name}-{uuid.uuid4().hex[:4]}", "exec"), names)
