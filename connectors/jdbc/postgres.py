@@ -117,10 +117,11 @@ def _driver(connection: Connection) -> Any:
 def _copy(connection: Connection, into: str, rows: Sequence[Row]) -> None:
     raw = _driver(connection)
     text = copy_text(rows)
+    data = None if text is None else text.encode(raw.info.encoding)
     with raw.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
-        if text is not None:
+        if data is not None:
             # Twice as fast as row by row through the driver.
-            copy.write(text.encode(raw.info.encoding))
+            copy.write(data)
             return
         for row in rows:
             copy.write_row(row)

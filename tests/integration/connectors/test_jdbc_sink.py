@@ -125,6 +125,18 @@ def test_rows_the_server_refuses_are_reported_with_its_message(database):
     assert query(database, "SELECT count(*) FROM test") == [(197,)]
 
 
+def test_texts_of_every_kind_arrive_or_are_reported(database):
+    """What COPY escapes comes out as it was; what PostgreSQL has no form for is named alone."""
+    texts = ["tab\there", "back\\slash", "line\r\nend", "\\N", "\\.", "", "ünï😀", None]
+    with SinkHarness(JdbcSinkConnector, upserting(database)) as sink:
+        for number, text in enumerate([*texts, "nul \0", "half \ud83d"]):
+            value = {"id": number, "name": text}
+            sink.record(value, schema=SMALL, key={"id": number}, key_schema=KEY)
+        sink.deliver()
+    assert [record.value["id"] for record, _ in sink.reported] == [len(texts), len(texts) + 1]
+    assert query(database, "SELECT name FROM test ORDER BY id") == [(text,) for text in texts]
+
+
 def test_values_are_read_as_the_columns_own_type(database):
     """Texts fit columns of dates, numbers, uuids and JSON, so plain JSON records do."""
     execute(
