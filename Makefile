@@ -48,10 +48,12 @@ conformance: $(READY) ## tests side by side with Apache Kafka Connect
 bench: $(READY) ## beside Apache Kafka Connect, doing the same work (W=name does one)
 	$(BIN)/python -m bench $(W)
 
-micro: $(READY) ## how long a record takes in every converter and transform
+micro: $(READY) ## how long a record takes in converters, transforms, the JDBC sink, and dead letters' statistics
 	$(BIN)/python -m bench.micro_converters
 	$(BIN)/python -m bench.micro_transforms
 	$(BIN)/python -m bench.micro_registry_converters
+	$(BIN)/python -m bench.jdbc_sink
+	$(BIN)/python -m bench.dlq_stats
 
 chaos: $(READY) ## kill tasks, workers, a database and Spark again and again, and count what is left
 	CHAOS_KILLS=$${CHAOS_KILLS:-50} CHAOS_ROWS=$${CHAOS_ROWS:-100000} \
