@@ -26,6 +26,7 @@ FILE = Path(__file__).parent / "results" / "results.jsonl"
 def append(rows: Sequence[Row]) -> None:
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     versions = _versions()
+    load = os.getloadavg()[2]  # above the cores, others were at work too
     with FILE.open("a") as file:
         for row in rows:
             found = {
@@ -36,6 +37,7 @@ def append(rows: Sequence[Row]) -> None:
                     {} if row.reason else {"ratio": row.ratio, "ratios": row.ratios, "met": row.met}
                 ),
                 "versions": versions,
+                "load": load,
             }
             file.write(json.dumps(_rounded(found), ensure_ascii=False) + "\n")
 

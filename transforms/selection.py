@@ -166,6 +166,7 @@ def _select_in_map(level: _Level, purpose: str) -> Plan:
     """From an old schemaless map to the new one."""
     exclude, include, renames = tuple(level.exclude), level.include, level.renames
     renamed = tuple(renames.items())
+    only_old, only_new = renamed[0] if renamed else ("", "")
     inner = tuple(
         (renames.get(name, name), _select_inside(inner, purpose))
         for name, inner in level.inner.items()
@@ -176,8 +177,11 @@ def _select_in_map(level: _Level, purpose: str) -> Plan:
             new_value.pop(name, None)
         if include:
             new_value = {name: new_value[name] for name in new_value if name in include}
-        # All old names go before a new one comes, as it may be one of them.
-        if renamed:
+        if len(renamed) == 1:
+            if only_old in new_value:
+                new_value[only_new] = new_value.pop(only_old)
+        elif renamed:
+            # All old names go before a new one comes, as it may be one of them.
             new_value.update(
                 [(new, new_value.pop(old)) for old, new in renamed if old in new_value]
             )
