@@ -122,6 +122,7 @@ def test_check_says_what_executors_lack(cluster):
     assert "missing: confluent_kafka (No module named" in told.stdout
 
 
+@pytest.mark.timeout(900)
 def test_a_packed_environment_and_a_killed_executor(
     cluster, packed, worker, create, make_topic, produce, consume_all, tmp_path
 ):
@@ -144,14 +145,14 @@ def test_a_packed_environment_and_a_killed_executor(
     wait_for(
         lambda: list(out.glob("batch=*")),
         lambda: f"a batch to be written; {worker.status('packed')}",
-        150,
+        240,
     )
     os.kill(cluster.executors()[0], signal.SIGKILL)
     assert len(numbers_in(out)) < total, "the kill came too late"
     wait_for(
         lambda: len(numbers_in(out)) >= total - len(poison),
         lambda: f"all rows, there are {len(numbers_in(out))}; {worker.status('packed')}",
-        150,
+        240,
     )
     assert sorted(numbers_in(out)) == sorted(set(range(total)) - poison)
     found = consume_all(letters, len(poison))
@@ -165,7 +166,7 @@ def test_a_function_that_executors_cannot_import(
     produce(topic, ['{"n": 1}'])
     config = spark_config(topic, tmp_path) | on_cluster(cluster, packed)
     create("shop", config | {"spark.pipeline.function": "shop:greet"})
-    status = worker.wait_states("shop", ["FAILED"], 150)
+    status = worker.wait_states("shop", ["FAILED"], 240)
     trace = status["tasks"][0]["trace"]
     assert "No module named 'shop'" in trace
     assert "spark.submit.pyFiles" in trace

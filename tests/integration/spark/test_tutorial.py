@@ -33,33 +33,31 @@ def blocks(kafka, registry, make_topic, tmp_path):
             "/data": str(tmp_path),
             '"payments-dlq"': f'"{letters}"',
             '"topics": "payments"': f'"topics": "{topic}"',
+            # The topic, and the connector that is called like it.
             '"payments", ': f'"{topic}", ',
         }.items():
             assert said in text, said
             text = text.replace(said, meant)
-        yield worker, re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        yield worker, topic, letters, re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.mark.stack
-def test_the_page_runs(delta, spark, blocks, tmp_path):
+@pytest.mark.timeout(600)
+def test_the_page_runs(delta, spark, blocks, consume_all, tmp_path):
     """Payments become sums in Delta and a dead letter, by the connector and by plain PySpark."""
-    worker, (produce, create, table, letter, lines, compare) = blocks
+    worker, name, letters, (produce, create, table, letter, lines, compare) = blocks
     names = {"spark": spark}
     run(produce, names)
     create = create.replace('"connector.class"', f'**{SMALL!r},\n    "connector.class"', 1)
     run(create, names)
 
     def written():
-        status = worker.status("payments")
-        assert not any("trace" in task for task in status.get("tasks", [])), status
-        # The table's first version may be of a batch before all payments were there.
-        log = tmp_path / "payments" / "_delta_log"
-        return (
-            list(log.glob("*.json"))
-            and worker.rest.get("/connectors/payments/offsets").json()["offsets"]
-        )
+        status = worker.status(name)
+        assert not any("trace" in task for task in status["tasks"]), status
+        return list(tmp_path.glob("payments/_delta_log/*.json"))
 
-    wait_for(written, lambda: f"the table; {worker.status('payments')}", 150)
+    wait_for(written, lambda: f"the table; {worker.status(name)}", 240)
+    consume_all(letters, 1, timeout=60)
     for block in (table, letter, lines, compare):
         run(block, names)
 
