@@ -180,16 +180,17 @@ class JsonConverter(AlsoForHeaders):
                 values.append(None)
                 continue
             try:
-                values.append(read(item))
-            except UNUSUAL:
                 try:
+                    value = read(item)
+                except UNUSUAL:
                     node = _parse(item)
-                    values.append(read_node(schema, node, replace_null=self._replace_null))
-                except Exception as error:
-                    if failed is None:
-                        raise
-                    failed[i] = error
-                    values.append(None)
+                    value = read_node(schema, node, replace_null=self._replace_null)
+            except Exception as error:
+                if failed is None:
+                    raise
+                failed[i] = error
+                value = None
+            values.append(value)
         return schemas, values
 
     def _read_envelopes(
@@ -204,24 +205,23 @@ class JsonConverter(AlsoForHeaders):
                 schemas.append(None)
                 values.append(None)
                 continue
+            found = schema
             try:
-                if not item.startswith(prefix):
-                    prefix, schema, read = self._reader_for(item)
-                    start = len(prefix)
-                if item[-1] != 125:  # "}": white space, or something else that is not usual
-                    raise NotPlainError
-                value = read(item[start:-1])
-            except UNUSUAL:
                 try:
+                    if not item.startswith(prefix):
+                        prefix, schema, read = self._reader_for(item)
+                        start, found = len(prefix), schema
+                    if item[-1] != 125:  # "}": white space, or something else that is not usual
+                        raise NotPlainError
+                    value = read(item[start:-1])
+                except UNUSUAL:
                     found, value = self._read_by_the_book(item)
-                except Exception as error:
-                    if failed is None:
-                        raise
-                    failed[i] = error
-                    found = value = None
-                schemas.append(found)
-            else:
-                schemas.append(schema)
+            except Exception as error:
+                if failed is None:
+                    raise
+                failed[i] = error
+                found = value = None
+            schemas.append(found)
             values.append(value)
         return schemas, values
 

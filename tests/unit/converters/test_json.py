@@ -373,3 +373,22 @@ def test_headers_are_converted_like_values():
     data = converter.from_connect_header("t", "h", Schema.INT32, 5)
     assert data == b'{"schema":{"type":"int32","optional":false},"payload":5}'
     assert converter.to_connect_header("t", "h", data) == (Schema.INT32, 5)
+
+
+@pytest.mark.parametrize("enveloped", ["true", "false"])
+def test_a_column_with_bad_ones_is_read_around_them(enveloped):
+    """Each that can't be read is told by its place, whatever is wrong with it."""
+    int32 = {"type": "int32"}
+    if enveloped == "true":
+        good = envelope(int32, 5)
+        bad = [b"{", b"5", envelope({"type": "nope"}, 5), envelope(int32, None)]
+    else:
+        good, bad = b"5", [b"{", b"\xff", b"nul"]
+    data = [good, *bad, None, good]
+    schemas, values, failed = made(schemas_enable=enveloped).to_connect_each(
+        "t", data, [()] * len(data)
+    )
+    assert sorted(failed) == [*range(1, 1 + len(bad))]
+    assert all(isinstance(error, DataError) for error in failed.values())
+    assert values == [5, *[None] * len(bad), None, 5]
+    assert schemas[0] == schemas[-1]
