@@ -80,11 +80,11 @@ class Measured:
         return statistics.median(self.seconds)
 
 
-def measure(records: int, repetitions: int) -> dict[str, Measured]:
+def measure(bootstrap: str, records: int, repetitions: int) -> dict[str, Measured]:
     """Both sides, `ours` and `sparks`; the latter is left out where its jars can't be had."""
     folder = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     try:
-        with throwaway.kafka(print) as bootstrap, _topic(bootstrap, records), _spark() as spark:
+        with _topic(bootstrap, records), _spark() as spark:
             sides: dict[str, Callable[[], Any]] = {"ours": lambda: _ours(spark, bootstrap)}
             if spark.conf.get("spark.jars", ""):
                 sides["sparks"] = lambda: _sparks(spark, bootstrap)
@@ -198,7 +198,8 @@ def _record(n: int) -> bytes:
 def main() -> None:
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     repetitions = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    measured = measure(records, repetitions)
+    with throwaway.kafka(print) as bootstrap:
+        measured = measure(bootstrap, records, repetitions)
     for name, side in measured.items():
         print(
             f"{name:7} {side.median:6.2f} s  {records / side.median:9,.0f} records/s  "

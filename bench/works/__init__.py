@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bench.jvm_plugins import DEBEZIUM
 from bench.runs import Goal, Row
-from bench.works import databases, growth, latency, registry, sinks, sources, workers
+from bench.works import databases, growth, latency, registry, sinks, sources, spark, workers
 
 
 class Work(NamedTuple):
@@ -93,6 +93,17 @@ WORKS: dict[str, Work] = {
             Row("idle", "worker: idle, memory of all its processes", _A_THIRD, "MB"),
             Row("idle-20", "worker: 20 idle sinks, a process a task", _at_most(0.7), "MB"),
             Row("idle-20-threads", "worker: 20 idle sinks, in threads", _A_THIRD, "MB"),
+        ),
+    ),
+    "spark": Work(
+        spark.to_parquet,
+        (
+            Row(
+                "spark",
+                "Kafka, three transforms, to Parquet on Spark",
+                _at_least(1.3),
+                against="Spark's own source",
+            ),
         ),
     ),
 }
