@@ -1,7 +1,6 @@
 """docs/spark-tutorial.md does what it says: its code is run from top to bottom."""
 
 import re
-import uuid
 
 import pytest
 
@@ -47,9 +46,9 @@ def test_the_page_runs(delta, spark, blocks, consume_all, tmp_path):
     """Payments become sums in Delta and a dead letter, by the connector and by plain PySpark."""
     worker, name, letters, (produce, create, table, letter, lines, compare) = blocks
     names = {"spark": spark}
-    run(produce, names)
+    run(produce, names, tmp_path)
     create = create.replace('"connector.class"', f'**{SMALL!r},\n    "connector.class"', 1)
-    run(create, names)
+    run(create, names, tmp_path)
 
     def written():
         status = worker.status(name)
@@ -59,8 +58,11 @@ def test_the_page_runs(delta, spark, blocks, consume_all, tmp_path):
     wait_for(written, lambda: f"the table; {worker.status(name)}", 240)
     consume_all(letters, 1, timeout=60)
     for block in (table, letter, lines, compare):
-        run(block, names)
+        run(block, names, tmp_path)
 
 
-def run(block, names):
-    exec(compile(block, f"{PAGE.name}-{uuid.uuid4().hex[:4]}", "exec"), names)
+def run(block, names, folder):
+    """From a file, so that what fails is shown with its line."""
+    file = folder / "block.py"
+    file.write_text(block)
+    exec(compile(block, str(file), "exec"), names)
