@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test unit integration bench micro chaos conformance lint format lock clean
+.PHONY: help setup demo test unit integration spark bench micro chaos conformance lint format lock clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,11 @@ unit: $(READY) ## tests that need no server
 
 integration: $(READY) ## tests against real Kafka, registry and PostgreSQL
 	@$(BIN)/penstock stack fetch --registry
-	$(BIN)/python -m pytest tests/integration tests/chaos -q -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest tests/integration tests/chaos -q -m "not slow" \
+	  -n 3 --dist loadfile --no-loadscope-reorder
+
+spark: $(READY) ## all of Spark: clusters, Spark Connect, kills, the tutorial
+	$(BIN)/python -m pytest tests/integration/spark tests/chaos/test_spark.py -q
 
 conformance: $(READY) ## tests side by side with Apache Kafka Connect
 	$(BIN)/python -m pytest tests/conformance -q

@@ -33,7 +33,7 @@ def stats(
     facts = desk.reader.topic(topic)
     letters = _read(spark, worker, topic).mapInArrow(_identified, _LETTERS)
     marks = _marks(spark, desk, worker, facts)
-    where, parameters = _named(*selection.where(letters="l", groups="l"))
+    where = _filled(*selection.where(letters="l", groups="l"))
     rows = spark.sql(
         f"""
         WITH last AS (
@@ -50,19 +50,27 @@ def stats(
                sort_array(collect_list(struct(minute, n))) AS over_time
         FROM minutes GROUP BY {_GROUP}
         ORDER BY total DESC, fingerprint LIMIT {selection.limit or MOST_GROUPS}
-        """,  # noqa: S608 - put together from constant texts; every value is a parameter
-        args=parameters,
+        """,  # noqa: S608 - put together from constant texts; values are quoted
         letters=letters,
         marks=marks,
     ).collect()
     return [_group(row) for row in rows]
 
 
-def _named(where: str, values: Sequence[Any]) -> tuple[str, dict[str, Any]]:
-    """With `:p0` for the first `?`: Spark miscounts those of a common table expression."""
+def _filled(where: str, values: Sequence[Any]) -> str:
+    """With the values in place of `?`: the SQL parser of an extension may know no parameters."""
     first, *others = where.split("?")
-    named = [f":p{n}{text}" for n, text in enumerate(others)]
-    return "".join([first, *named]), {f"p{n}": value for n, value in enumerate(values)}
+    return first + "".join(
+        _literal(value) + text for value, text in zip(values, others, strict=True)
+    )
+
+
+def _literal(value: str | int) -> str:
+    if isinstance(value, int):
+        return str(value)
+    for special, written in (("\\", "\\\\"), ("'", "\\'"), ("{", "{{"), ("}", "}}")):
+        value = value.replace(special, written)
+    return f"'{value}'"
 
 
 def _group(row: Any) -> Group:

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaException,
     TopicPartition,
@@ -83,9 +82,9 @@ class Log:
         places = list(places)
         spec = self._options.spec
         group = clients.sink_group(spec.connector, spec.worker, spec.config)
-        request = [ConsumerGroupTopicPartitions(group, [TopicPartition(*p) for p in places])]
-        answer = self._admin.list_consumer_group_offsets(request)[group].result(TIMEOUT_SECONDS)
-        found = {(p.topic, p.partition): p.offset for p in answer.topic_partitions}
+        wanted = [TopicPartition(*place) for place in places]
+        answer = clients.committed_offsets(self._admin, group, wanted, TIMEOUT_SECONDS)
+        found = {(p.topic, p.partition): p.offset for p in answer}
         known = {place: found[place] for place in places if found.get(place, -1) >= 0}
         return {**self.earliest(place for place in places if place not in known), **known}
 

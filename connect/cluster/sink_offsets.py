@@ -65,9 +65,8 @@ def read_group(
     """The committed offsets, in the REST API's shape. Blocks."""
     admin = clients.admin_client(f"connector-adminclient-{name}", worker, connector)
     group = clients.sink_group(name, worker, connector)
-    request = [ConsumerGroupTopicPartitions(group)]
     try:
-        found = admin.list_consumer_group_offsets(request)[group].result(TIMEOUT_SECONDS)
+        found = clients.committed_offsets(admin, group, None, TIMEOUT_SECONDS)
     except KafkaException as error:
         if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
             return []
@@ -77,7 +76,7 @@ def read_group(
         ) from error
     return [
         ({"kafka_topic": p.topic, "kafka_partition": p.partition}, {"kafka_offset": p.offset})
-        for p in sorted(found.topic_partitions, key=lambda p: (p.topic, p.partition))
+        for p in sorted(found, key=lambda p: (p.topic, p.partition))
         if p.offset >= 0
     ]
 

@@ -23,6 +23,8 @@ from tests.support.topics import Out
 from tests.support.waiting import wait_for
 from tests.support.worker import standalone
 
+pytestmark = pytest.mark.slow
+
 RECORDS = int(os.environ.get("SPARK_CHAOS_RECORDS", "5000"))
 KILLS = int(os.environ.get("SPARK_CHAOS_KILLS", "1"))
 # How long a killed query may take to be back. The full form shares two cores with its own broker.

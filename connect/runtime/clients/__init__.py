@@ -10,10 +10,18 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 
 from connect.config.connector import settings_below
@@ -30,6 +38,14 @@ from connect.runtime.clients.settings import (
 )
 
 log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 0.1
+# A coordinator is looking for its records, or is another broker since a moment ago.
+_NOT_READY = {
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+}
 
 # What all clients of a worker share, taken from its own settings.
 _SHARED = re.compile(
@@ -309,6 +325,24 @@ def dlq_producer(
     name: str, task: int, worker: Mapping[str, str], connector: Mapping[str, str]
 ) -> Producer:
     return _producer(f"connector-dlq-producer-{name}-{task}", worker, connector, {})
+
+
+def committed_offsets(
+    admin: AdminClient, group: str, partitions: list[TopicPartition] | None, seconds: float
+) -> list[TopicPartition]:
+    """What a group has committed. A coordinator that is not ready yet is asked again."""
+    deadline = time.monotonic() + seconds
+    request = [ConsumerGroupTopicPartitions(group, partitions)]
+    while True:
+        left = max(0.1, deadline - time.monotonic())
+        try:
+            answer = admin.list_consumer_group_offsets(request)[group].result(left)
+            return list(answer.topic_partitions)
+        except KafkaException as error:
+            not_ready = error.args[0].code() in _NOT_READY
+            if not not_ready or time.monotonic() + _RETRY_SECONDS > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
 
 
 def group_settings(worker: Mapping[str, str], connector: Mapping[str, str]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ import penstock.commands.spark, spark_sink.source, spark_sink.query, spark_sink.
 import converters.json, fastapi
 print(*{name.partition(".")[0] for name in sys.modules})
 """
+pytestmark = pytest.mark.slow
+
 SHOP = """
 from pyspark.sql import functions as f
 

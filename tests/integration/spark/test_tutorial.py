@@ -8,6 +8,8 @@ from tests.support.spark_cluster import JAVA, ROOT
 from tests.support.waiting import wait_for
 from tests.support.worker import standalone
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs" / "spark-tutorial.md"
 # What the page says of a reader's machine, and what the connector needs to be quick on two cores.
 SMALL = {
