@@ -98,7 +98,7 @@ def alter_group(
             done = admin.alter_consumer_group_offsets(request)[group].result(TIMEOUT_SECONDS)
             _raise_partition_errors(done.topic_partitions)
     except KafkaException as error:
-        raise _explained("alter", name, error) from error
+        raise _explained("alter", name, error.args[0].code(), error.args[0].str()) from error
     if to_drop:
         _drop(name, group, clients.group_settings(worker, connector), to_drop)
 
@@ -109,27 +109,23 @@ def _drop(
     """Remove single offsets from a group, which librdkafka's admin client can't."""
     from kafka import TopicPartition as GroupPartition  # noqa: PLC0415 - heavy, rarely needed
     from kafka.admin import KafkaAdminClient  # noqa: PLC0415
-    from kafka.errors import GroupIdNotFoundError, KafkaError, NoError  # noqa: PLC0415
+    from kafka.errors import GroupIdNotFoundError, NoError  # noqa: PLC0415
+    from kafka.errors import KafkaError as GroupError  # noqa: PLC0415
 
     admin = KafkaAdminClient(**settings)
     try:
         done = admin.delete_group_offsets(
             group, [GroupPartition(p.topic, p.partition) for p in partitions]
         )
-        failed = {p: error for p, error in done.items() if error is not NoError}
-        if failed:
-            partition, error = next(iter(failed.items()))
-            raise ConnectError(
-                f"Failed to reset the offset of {partition.topic}-{partition.partition} for "
-                f"connector {name}: {error.__name__}. Either its tasks haven't stopped completely "
-                "yet or there are zombie sink tasks."
-            )
+        for partition, error in done.items():
+            if error is not NoError:
+                reason = f"{partition.topic}-{partition.partition}: {error.__name__}"
+                raise _explained("alter", name, error.errno, reason)
     except GroupIdNotFoundError:
         return
-    except KafkaError as error:
-        raise ConnectError(
-            f"Failed to alter consumer group offsets for connector {name}: {error}"
-        ) from error
+    except GroupError as failure:
+        code = getattr(failure, "errno", None)
+        raise _explained("alter", name, code, str(failure)) from failure
     finally:
         admin.close()
 
@@ -142,7 +138,7 @@ def reset_group(name: str, worker: Mapping[str, str], connector: Mapping[str, st
         admin.delete_consumer_groups([group])[group].result(TIMEOUT_SECONDS)
     except KafkaException as error:
         if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
-            raise _explained("reset", name, error) from error
+            raise _explained("reset", name, error.args[0].code(), error.args[0].str()) from error
 
 
 def _raise_partition_errors(partitions: Sequence[KafkaPartition]) -> None:
@@ -151,9 +147,8 @@ def _raise_partition_errors(partitions: Sequence[KafkaPartition]) -> None:
             raise KafkaException(partition.error)
 
 
-def _explained(verb: str, name: str, error: KafkaException) -> ConnectError:
-    cause = error.args[0]
-    if cause.code() in {
+def _explained(verb: str, name: str, code: int | None, reason: str) -> ConnectError:
+    if code in {
         KafkaError.NON_EMPTY_GROUP,
         KafkaError.UNKNOWN_MEMBER_ID,
         KafkaError.GROUP_SUBSCRIBED_TO_TOPIC,
@@ -162,6 +157,4 @@ def _explained(verb: str, name: str, error: KafkaException) -> ConnectError:
             f"Failed to {verb} consumer group offsets for connector {name} either because its "
             "tasks haven't stopped completely yet or there are zombie sink tasks."
         )
-    return ConnectError(
-        f"Failed to {verb} consumer group offsets for connector {name}: {cause.str()}"
-    )
+    return ConnectError(f"Failed to {verb} consumer group offsets for connector {name}: {reason}")

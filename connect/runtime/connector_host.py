@@ -93,13 +93,16 @@ def _task_configs(
 ) -> tuple[dict[str, str], ...]:
     limit = int(resolved.get("tasks.max", "1"))
     configs = connector.task_configs(limit)
-    enforce = resolved.get("tasks.max.enforce", "true").strip().lower() == "true"
-    if len(configs) > limit and enforce:
-        raise ConnectError(
+    if len(configs) > limit:
+        told = (
             f"The connector {spec.connector} has generated {len(configs)} tasks, which is greater "
-            f"than {limit}, the maximum number of tasks it is configured to create. "
-            "Raise tasks.max, or set tasks.max.enforce=false to let it be."
+            f"than {limit}, the maximum number of tasks it is configured to create."
         )
+        if resolved.get("tasks.max.enforce", "true").strip().lower() == "true":
+            raise ConnectError(
+                f"{told} Raise tasks.max, or set tasks.max.enforce=false to let it be."
+            )
+        log.warning("%s They run, because tasks.max.enforce=false.", told)
     task = type(connector).task_class
     # Clients show it, and a JVM worker that takes over the cluster's topics needs it.
     task_class = {"task.class": f"{task.__module__}.{task.__qualname__}"}

@@ -11,8 +11,13 @@ PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
 
 @pytest.fixture(scope="module")
 def three(kafka, tmp_path_factory):
-    """A cluster of three workers with the probe connectors."""
-    with cluster(kafka, tmp_path_factory.mktemp("cluster"), 3, plugin__path=PLUGINS) as running:
+    """A cluster of three workers with the probe connectors and a provider of secrets in files."""
+    settings = {
+        "plugin__path": PLUGINS,
+        "config__providers": "file",
+        "config__providers__file__class": "FileConfigProvider",
+    }
+    with cluster(kafka, tmp_path_factory.mktemp("cluster"), 3, **settings) as running:
         yield running
 
 

@@ -1,9 +1,13 @@
 """What users of Kafka Connect rely on, asked of three workers: restarts, states, offsets."""
 
 import json
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from tests.support.cluster import forwarded
@@ -101,6 +105,82 @@ def test_failed_connector_is_restarted(three, connect, topic, tmp_path):
     assert answer.status_code == 404, forwarded(answer)
 
 
+# ---- configs ---------------------------------------------------------------------------------
+
+
+def reconfigure(worker, name, config):
+    answer = worker.rest.put(f"/connectors/{name}/config", json=config)
+    assert answer.status_code == 200, forwarded(answer)
+
+
+def wait_failed(cluster, name, *told):
+    wait_for(lambda: connector_state(cluster, name) == "FAILED", f"{name} to fail")
+    trace = cluster.any.status(name)["connector"]["trace"]
+    assert all(text in trace for text in told), trace
+
+
+def test_tasks_max_is_kept(three, connect, topic):
+    """A connector that makes more tasks than tasks.max fails and says so, and the tasks it had go
+    on; with tasks.max.enforce=false they run, and a warning is logged."""
+    greedy = numbers(topic, tasks=3, **{"tasks.max": 2, "errors.restart.policy": "off"})
+    greedy["connector.class"] = "GreedySource"
+    connect("greedy", greedy)
+    text = "The connector greedy has generated {} tasks, which is greater than 2, the maximum"
+    wait_failed(three, "greedy", text.format(3), "tasks.max.enforce=false")
+    assert three.any.status("greedy")["tasks"] == []
+    reconfigure(three.workers[1], "greedy", {**greedy, "tasks.max.enforce": "false"})
+    three.wait_all_running({"greedy": 3})
+    logs = [line for worker in three.workers for line in worker.log_text().splitlines()]
+    assert [line for line in logs if " WARN" in line and text.format(3) in line]
+    started = {f"greedy-{n}": 1 for n in range(3)}
+    wait_for(lambda: three.starts().keys() >= started.keys(), "the starts to be logged")
+    reconfigure(three.workers[2], "greedy", {**greedy, "tasks": "4"})
+    wait_failed(three, "greedy", text.format(4))
+    three.any.wait_states("greedy", ["RUNNING"] * 3)
+    assert {task: three.starts()[task] for task in started} == started
+    reconfigure(three.any, "greedy", {**greedy, "tasks.max": "3"})
+    three.wait_all_running({"greedy": 3})
+
+
+def test_broken_provider_reference_is_told_and_mended(three, connect, topic, tmp_path):
+    """A config whose secret can't be read is refused; a connector that starts without its secret
+    fails, and runs once it is back; one whose secret is gone can be given another config."""
+    secret = tmp_path / "secret.properties"
+    config = numbers(topic, count=f"${{file:{secret}:n}}", **{"errors.restart.policy": "off"})
+    refused = three.any.rest.post("/connectors", json={"name": "keeper", "config": config})
+    assert refused.status_code == 400, forwarded(refused)
+    assert "count" in refused.json()["message"]
+    assert str(secret) in refused.json()["message"]
+
+    secret.write_text("n=2\n")
+    connect("keeper", config)
+    consume_all(three.bootstrap, topic, 2)
+    three.wait_all_running({"keeper": 1})
+    secret.unlink()
+    answer = three.any.rest.post("/connectors/keeper/restart?includeTasks=true")
+    assert answer.status_code == 202, forwarded(answer)
+    wait_failed(three, "keeper", "count", str(secret))
+    three.any.wait_states("keeper", ["FAILED"])
+    broken = {**config, "batch": "1"}
+    answer = three.workers[1].rest.put("/connectors/keeper/config", json=broken)
+    assert answer.status_code == 400, forwarded(answer)
+    assert three.any.rest.get("/connectors/keeper/config").json() == {**config, "name": "keeper"}
+
+    secret.write_text("n=4\n")
+    answer = three.workers[2].rest.post(
+        "/connectors/keeper/restart?includeTasks=true&onlyFailed=true"
+    )
+    assert answer.status_code == 202, forwarded(answer)
+    consume_all(three.bootstrap, topic, 4)
+    three.wait_all_running({"keeper": 1})
+
+    secret.unlink()
+    reconfigure(three.workers[1], "keeper", {**config, "count": "6"})
+    found = consume_all(three.bootstrap, topic, 6)
+    assert [json.loads(m.value())["n"] for m in found] == list(range(6))
+    three.wait_all_running({"keeper": 1})
+
+
 # ---- states ----------------------------------------------------------------------------------
 
 
@@ -153,6 +233,28 @@ def test_stopped_from_the_beginning_with_offsets_of_its_own(three, connect, topi
     ]  # fmt: skip
     wait_for(lambda: [v["v"]["n"] for v in json_lines(out)] == [6, 7, 8, 9], "what comes after")
     assert three.workers[1].rest.delete("/connectors/idle").status_code == 204
+
+
+def test_sink_without_its_topics_is_deleted(three, connect, make_topic, tmp_path):
+    """Neither a topic that never was nor one that is deleted under it keeps a sink alive."""
+    gone, missing = make_topic(), f"missing-{uuid.uuid4().hex}"
+    pid = tmp_path / "pid"
+    sink = {
+        "connector.class": "CollectSink",
+        "file": tmp_path / "out.json",
+        "pid.file": pid,
+        "consumer.override.allow.auto.create.topics": "false",
+    }
+    connect("homeless", {**sink, "topics": f"{gone},{missing}"})
+    three.wait_all_running({"homeless": 1})
+    admin = AdminClient({"bootstrap.servers": three.bootstrap})
+    for done in admin.delete_topics([gone]).values():
+        done.result()
+    assert three.workers[1].rest.delete("/connectors/homeless").status_code == 204
+    wait_for(lambda: not Path(f"/proc/{pid.read_text()}").exists(), "the task to end", 10)
+    assert three.any.rest.get("/connectors/homeless").status_code == 404
+    logs = [line for worker in three.workers for line in worker.log_text().splitlines()]
+    assert not [line for line in logs if "homeless" in line and "is killed" in line]
 
 
 # ---- offsets ---------------------------------------------------------------------------------
@@ -227,6 +329,42 @@ def test_offsets_of_a_sink(three, connect, make_topic, produce, tmp_path):
     assert answer.status_code == 404, forwarded(answer)
 
 
+def test_offsets_of_a_sink_with_a_zombie_are_left(three, connect, topic, produce, tmp_path):
+    """While a consumer that nobody knows of is in a stopped sink's group, its offsets can be
+    neither altered nor reset, and the answer says why; when it has left, they can."""
+    produce(topic, ["{}"] * 3)
+    name = f"haunted-{topic}"
+    sink = {"connector.class": "CollectSink", "topics": topic, "file": tmp_path / "out.json"}
+    connect(name, sink, initial_state="STOPPED")
+    settings = {
+        "bootstrap.servers": three.bootstrap,
+        "group.id": f"connect-{name}",
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+    }
+    url = f"/connectors/{name}/offsets"
+    place = {"kafka_topic": topic, "kafka_partition": 0}
+    change = {"offsets": [{"partition": place, "offset": {"kafka_offset": 1}}]}
+    drop = {"offsets": [{"partition": place, "offset": None}]}
+    with closing(Consumer(settings)) as zombie:
+        zombie.subscribe([topic])
+        wait_for(lambda: zombie.poll(0.1), "the zombie to read")
+        for method, body, verb in (
+            ("PATCH", change, "alter"),
+            ("PATCH", drop, "alter"),
+            ("DELETE", None, "reset"),
+        ):
+            answer = three.workers[1].rest.request(method, url, json=body)
+            assert answer.status_code == 500, forwarded(answer)
+            assert answer.json()["message"] == (
+                f"Failed to {verb} consumer group offsets for connector {name} either because its "
+                "tasks haven't stopped completely yet or there are zombie sink tasks."
+            )
+    answer = three.workers[2].rest.patch(url, json=change)
+    assert answer.status_code == 200, forwarded(answer)
+    assert three.any.rest.get(url).json() == change
+
+
 # ---- workers with settings of their own ------------------------------------------------------
 
 
@@ -243,9 +381,13 @@ def test_each_worker_keeps_to_its_own_settings(three, connect, topic):
         "response__http__headers__config": "set X-Frame-Options:DENY",
         "access__control__allow__origin": "https://ops.example.com",
     }
-    with ThreadPoolExecutor(2) as threads:
-        [strict], [lenient] = threads.map(
-            lambda settings: three.add(1, **settings), (no_overrides, logins_only)
+    one_key = {
+        "connector__client__config__override__policy": "Allowlist",
+        "connector__client__config__override__allowlist": "linger.ms, max.poll.records",
+    }
+    with ThreadPoolExecutor(3) as threads:
+        [strict], [lenient], [listed] = threads.map(
+            lambda settings: three.add(1, **settings), (no_overrides, logins_only, one_key)
         )
     try:
         login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u";'
@@ -254,6 +396,7 @@ def test_each_worker_keeps_to_its_own_settings(three, connect, topic):
         for worker, policy, allowed in (
             (strict, "None", []),
             (lenient, "Principal", [principal]),
+            (listed, "Allowlist", [other]),
             (three.any, "All", [principal, other]),
         ):
             for override in (principal, other):
@@ -279,7 +422,7 @@ def test_each_worker_keeps_to_its_own_settings(three, connect, topic):
         assert answer.headers["X-Frame-Options"] == "DENY"
         assert answer.headers["Access-Control-Allow-Origin"] == "https://ops.example.com"
     finally:
-        for worker in (strict, lenient):
+        for worker in (strict, lenient, listed):
             three.stop(worker)
 
 

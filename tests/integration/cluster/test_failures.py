@@ -110,3 +110,13 @@ def test_unfit_internal_topic_is_refused(new_cluster, make_topic, store, partiti
         assert f"{store}.storage.topic" in text
         assert told in text
         assert "Traceback" not in text.splitlines()[-1]
+
+
+def test_more_replicas_than_brokers_are_refused(new_cluster):
+    """A worker whose internal topic can't have its replicas ends, naming the setting to change."""
+    with new_cluster(0, offset__storage__replication__factor=99) as cluster:
+        process, log = cluster._start({})
+        assert process.wait(60) == 1
+        last = log.read_text().splitlines()[-1]
+        assert cluster.settings["offset.storage.topic"] in last
+        assert "Set offset.storage.replication.factor to the number of brokers at most." in last

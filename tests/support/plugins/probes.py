@@ -84,6 +84,17 @@ class NumbersSource(SourceConnector):
         return ExactlyOnceSupport.SUPPORTED
 
 
+class GreedySource(NumbersSource):
+    """Makes as many tasks as it likes."""
+
+    config_def = NumbersSource.config_def.including(
+        ConfigDef().define("tasks", ConfigType.INT, doc="How many.")
+    )
+
+    def task_configs(self, max_tasks):
+        return super().task_configs(self.config["tasks"])
+
+
 class HostileTask(NumbersTask):
     """Misbehaves when it hears of what is safe."""
 
