@@ -120,7 +120,7 @@ def _copy(connection: Connection, into: str, rows: Sequence[Row]) -> None:
     data = None if text is None else text.encode(raw.info.encoding)
     with raw.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
         if data is not None:
-            # Twice as fast as row by row through the driver.
+            # Faster than row by row through the driver.
             copy.write(data)
             return
         for row in rows:
