@@ -37,7 +37,9 @@ class Topics:
         config: Mapping[str, str] | None = None,
     ) -> str:
         name = f"{name_hint}-{uuid.uuid4().hex[:8]}"
-        new = NewTopic(name, partitions, replication_factor=1, config=dict(config or {}))
+        # Records of long ago are not for the broker's next round to delete.
+        settings = {"retention.ms": "-1", **(config or {})}
+        new = NewTopic(name, partitions, replication_factor=1, config=settings)
         for done in self._admin.create_topics([new]).values():
             done.result()
         self._created.append(name)

@@ -11,6 +11,8 @@ from tests.support.spark_output import (
 from tests.support.waiting import wait_for
 from tests.support.worker import standalone
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def worker(kafka, tmp_path_factory):

@@ -15,6 +15,8 @@ from penstock.dlq_access import Access
 from spark_sink.letter_stats import stats
 from tests.support.topics import Out
 
+pytestmark = pytest.mark.slow
+
 
 def dead(n):
     """The n-th letter: two causes, and every tenth without headers; a minute apart."""
@@ -69,7 +71,7 @@ def told(groups):
 
 def test_the_command_counts_on_spark(spark, desk, kafka, make_topic, produce, monkeypatch, capsys):
     """`stats --spark` prints the same page, and the first letters need no index."""
-    letters = make_topic("dlq")  # of one partition, so that both take the same letter for a sample
+    letters = make_topic("dlq", 2)
     produce(letters, [dead(n) for n in range(50)])
     monkeypatch.setattr(Access, "spark", lambda *_: nullcontext(spark))
     printed = []
