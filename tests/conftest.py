@@ -22,11 +22,6 @@ settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark's tests are the longest: begun first, they don't keep everybody waiting at the end."""
-    items.sort(key=lambda item: "spark" not in item.path.parts)
-
-
 @pytest.fixture(scope="session")
 def say(pytestconfig: pytest.Config) -> Callable[[str], None]:
     """Tells the person at the terminal what takes so long, past pytest's capturing."""
