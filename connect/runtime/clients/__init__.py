@@ -176,8 +176,9 @@ def sink_consumer(
             "client.id": f"connector-consumer-{name}-{task}",
             "auto.offset.reset": "earliest",
             "partition.assignment.strategy": "CooperativeStickyAssignor",
-            # librdkafka's own default is read_committed.
-            "isolation.level": "read_uncommitted",
+            # A record of a transaction that was aborted, such as one of a replay that was killed
+            # and begun again, must not reach anybody.
+            "isolation.level": "read_committed",
             # Heartbeats come from a thread of the client's own, so a task that is merely slow
             # keeps its partitions; those of a machine that died move after this long, not 45 s.
             "session.timeout.ms": "10000",

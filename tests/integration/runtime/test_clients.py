@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from connect.runtime import clients
 from penstock.worker import run_standalone
@@ -33,6 +34,28 @@ def test_key_goes_to_the_partition_java_would_choose(
     producer.flush(30)
     found = {m.key().decode(): m.partition() for m in consume_all(topic, len(JAVAS_CHOICE))}
     assert found == {row[0]: row[column] for row in JAVAS_CHOICE}
+
+
+def test_sink_sees_what_is_committed_unless_told_otherwise(kafka, connect, topic, tmp_path):
+    """A record of an aborted transaction reaches only the sink that asks for such."""
+    producer = Producer({"bootstrap.servers": kafka, "transactional.id": f"writer-{topic}"})
+    producer.init_transactions(30)
+    for n, end in enumerate([producer.abort_transaction, producer.commit_transaction]):
+        producer.begin_transaction()
+        producer.produce(topic, b'{"n": %d}' % n)
+        producer.flush(30)
+        end(30)
+    careful, curious = tmp_path / "careful", tmp_path / "curious"
+    sink = {"connector.class": "CollectSink", "topics": topic}
+    connect(f"careful-{topic}", {**sink, "file": careful})
+    level = {"consumer.override.isolation.level": "read_uncommitted"}
+    connect(f"curious-{topic}", {**sink, **level, "file": curious})
+
+    def seen(path):
+        return [line["v"]["n"] for line in json_lines(path)]
+
+    wait_for(lambda: seen(curious) == [0, 1], lambda: f"both; {seen(curious)}", 60)
+    wait_for(lambda: seen(careful) == [1], lambda: f"the committed one; {seen(careful)}", 60)
 
 
 @pytest.fixture(scope="module")
