@@ -1,6 +1,7 @@
 """Real servers for the tests, one of each for a run, started when the first test asks for it."""
 
 import os
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -20,6 +21,9 @@ from tests.support import topics as kafka_topics
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A shell that runs the tests in the background has Ctrl-C ignored, in all that they start as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

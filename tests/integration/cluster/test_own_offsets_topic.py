@@ -161,10 +161,9 @@ def test_impossible_topic_is_refused(workers, topic, value, why):
     assert why in answer.json()["message"]
 
 
+@pytest.mark.parametrize("workers", ["enabled"], indirect=True, ids=["exactly-once"])
 def test_records_in_the_offsets_topic_fail_an_exactly_once_task(workers, connect, own, topic):
     """A connector must not write its records among its own offsets."""
-    if workers.settings["exactly.once.source.support"] == "disabled":
-        pytest.skip("only a task that writes both has to be kept from it")
     name = f"mixed-{topic}"
     connect(name, {"topic": own, "offsets.storage.topic": own})
     trace = workers.any.wait_states(name, ["FAILED"])["tasks"][0]["trace"]
