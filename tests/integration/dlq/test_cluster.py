@@ -19,7 +19,7 @@ def test_a_worker_of_a_cluster_tests_and_shows_letters(
         )  # fmt: skip
         produce(topic, [b"{broken %d" % n for n in range(5)])
         wait_for_letters(letters, 5)
-        [group] = rest.get(f"/dlq/{letters}/stats").json()
-        assert (group["count"], group["connector"]) == (5, "shared")
-        [told] = rest.post(f"/dlq/{letters}/test", json={}).json()
-        assert (told["verdict"], told["count"]) == ("fails", 5)
+        groups = rest.get(f"/dlq/{letters}/stats").raise_for_status().json()
+        assert [(group["count"], group["connector"]) for group in groups] == [(5, "shared")]
+        told = rest.post(f"/dlq/{letters}/test", json={}).raise_for_status().json()
+        assert [(group["verdict"], group["count"]) for group in told] == [("fails", 5)]
