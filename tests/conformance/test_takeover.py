@@ -119,7 +119,7 @@ def test_topics_of_a_jvm_cluster_are_taken_over(kafka, say, settings, make_topic
     """After the last JVM worker is gone, ours go on with its connectors from its offsets."""
     with penstock(kafka, tmp_path, settings) as ours:
         with (
-            _worker("ConnectDistributed", kafka, settings, say, Options()) as launch,
+            _worker("ConnectDistributed", kafka, settings, say, Options()) as (launch, _),
             httpx.Client(base_url=launch.service.address, timeout=60, trust_env=False) as jvm,
         ):
             files = Files(kafka, jvm, tmp_path, make_topic)
@@ -138,7 +138,7 @@ def test_topics_of_a_jvm_cluster_are_taken_over(kafka, say, settings, make_topic
 def test_workers_are_replaced_one_by_one(kafka, say, settings, make_topic, tmp_path):
     """A JVM worker and one of ours share a group and its work, until ours has it all."""
     with penstock(kafka, tmp_path, settings) as ours, ExitStack() as running:
-        launch = running.enter_context(
+        launch, _ = running.enter_context(
             _worker("ConnectDistributed", kafka, settings, say, Options())
         )
         jvm = running.enter_context(
