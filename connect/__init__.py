@@ -16,6 +16,7 @@ from connect.config.configdef import (
     Width,
 )
 from connect.config.secret import Secret
+from connect.data.columns import Columns
 from connect.data.headers import Header, Headers
 from connect.data.schema import Field, Schema, SchemaAndValue, SchemaBuilder, Type
 from connect.errors import (
@@ -53,13 +54,14 @@ from connect.plugin import (
     TransactionContext,
     Transformation,
 )
-from connect.records import Record, SinkRecord, SourceRecord, TimestampType
+from connect.records import Record, SinkBatch, SinkRecord, SourceRecord, TimestampType
 from connect.rest import ClusterState, RestContext, RestExtension
 
 __all__ = [
     "REQUIRED",
     "AlreadyExistsError",
     "ClusterState",
+    "Columns",
     "Config",
     "ConfigDef",
     "ConfigError",
@@ -93,6 +95,7 @@ __all__ = [
     "SchemaProjectionError",
     "Secret",
     "SerializationError",
+    "SinkBatch",
     "SinkConnector",
     "SinkRecord",
     "SinkTask",

@@ -13,9 +13,10 @@ from concurrent.futures import Future
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol
 
 from connect.config.configdef import Config, ConfigDef, ConfigValue
+from connect.data.columns import Columns
 from connect.data.schema import Schema, SchemaAndValue
 from connect.errors import RetriableError
-from connect.records import R, SinkRecord, SourceRecord
+from connect.records import R, SinkBatch, SinkRecord, SourceRecord
 
 Offset = Mapping[str, Any]
 Partition = Mapping[str, Any]
@@ -254,6 +255,13 @@ class SinkTask(Task):
         sign of life: a good moment to write out what has waited long enough.
         """
 
+    def put_batch(self, batch: SinkBatch) -> None:
+        """Take a batch by columns, where it has them. Override it beside `put` where that pays.
+
+        The rules of `put` hold. A batch that is to come again comes to `put`, as records.
+        """
+        self.put(batch.records)
+
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Make everything put before these offsets safe. Offsets are committed afterwards.
 
@@ -376,6 +384,17 @@ class Converter(Plugin, abc.ABC):
                 failed[i] = error
         return schemas, values, failed
 
+    def to_connect_columns(
+        self,
+        topic: str,  # noqa: ARG002
+        data: Sequence[bytes | None],  # noqa: ARG002
+    ) -> tuple[Columns, dict[int, Exception]] | None:
+        """The same by columns, without those that can't be read; None if there are several shapes.
+
+        Override it where values can be read without an object for each of them.
+        """
+        return None
+
     def from_connect_batch(
         self,
         topic: str,
@@ -412,12 +431,14 @@ class HeaderConverter(Plugin, abc.ABC):
 class ValueEdit(NamedTuple):
     """A change of the value alone, for values of one schema: its new schema and the function.
 
-    With `in_place` the function changes the dict it is given and returns it.
+    With `in_place` the function changes the dict it is given and returns it. `columns`, where it is
+    there, does the same to the columns of many values, in a dict that it may change.
     """
 
     schema: Schema | None
     change: Callable[[Any, Any], Any]  # from value and record to the new value
     in_place: bool
+    columns: Callable[[dict[str, Sequence[Any]], int], dict[str, Sequence[Any]]] | None = None
 
 
 class Transformation(Plugin, abc.ABC, Generic[R]):

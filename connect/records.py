@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
+from connect.data.columns import Columns
 from connect.data.headers import NO_HEADERS, Headers
 from connect.data.schema import Schema
 
@@ -92,6 +93,36 @@ class SinkRecord(Record):
     timestamp_type: TimestampType = TimestampType.NO_TIMESTAMP_TYPE
     original_topic: str = ""
     original_partition: int = -1
+
+
+class SinkBatch:
+    """The records of one `put`, made when somebody asks for them.
+
+    Where all values have one shape their columns are there without asking.
+    """
+
+    __slots__ = ("_count", "_make", "_records", "columns")
+
+    def __init__(
+        self, count: int, columns: Columns | None, make: Callable[[], list[SinkRecord]]
+    ) -> None:
+        self.columns = columns
+        self._count = count
+        self._make = make
+        self._records: list[SinkRecord] | None = None
+
+    @classmethod
+    def of(cls, records: list[SinkRecord]) -> SinkBatch:
+        return cls(len(records), None, lambda: records)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def records(self) -> list[SinkRecord]:
+        if self._records is None:
+            self._records = self._make()
+        return self._records
 
 
 R = TypeVar("R", bound=Record)

@@ -18,6 +18,7 @@ from connect import (
     Width,
 )
 from connect.config.validators import one_of_ignoring_case
+from connect.data.columns import Columns
 from connect.plugin import RawHeaders
 from converters import _config, _jackson
 from converters._compiling import UNUSUAL, NotPlainError
@@ -41,6 +42,8 @@ _NOT_AN_ENVELOPE = (
 # Topics carry few schemas at a time. A record whose envelope begins like one of the last few is
 # read without looking at its schema again.
 _RECENT = 8
+# Of a batch that is read by columns, so many are looked at for the order of their keys.
+_LOOKED_AT = 16
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -112,6 +115,7 @@ class JsonConverter(AlsoForHeaders):
         self._writers: _Bounded[Schema, Writer] = _Bounded(size)
         self._writers_by_id: _Bounded[int, tuple[Schema, Writer]] = _Bounded(size)
         self._schemaless = Writer(self._write_schemaless, self._write_all_schemaless)  # type: ignore[arg-type]
+        self._shape: _Shape | None = None
         self._recent: list[tuple[bytes, Schema | None, Callable[[bytes], Any]]] = []
         self._fixed_schema = self._parse_fixed_schema(settings["schema.content"])
 
@@ -151,6 +155,20 @@ class JsonConverter(AlsoForHeaders):
         failed: dict[int, Exception] = {}
         schemas, values = self._read(data, failed)
         return schemas, values, failed
+
+    def to_connect_columns(
+        self,
+        topic: str,  # noqa: ARG002
+        data: Sequence[bytes | None],
+    ) -> tuple[Columns, dict[int, Exception]] | None:
+        if self._enveloped:
+            return None
+        shape = self._shape or _Shape.of(data[0])
+        self._shape = None  # until it has proved to be that of all
+        found = shape.read(data) if shape is not None else None
+        if found is not None:
+            self._shape = shape
+        return found
 
     def _read(
         self, data: Sequence[bytes | None], failed: dict[int, Exception] | None
@@ -370,6 +388,76 @@ class JsonConverter(AlsoForHeaders):
         except (TypeError, *UNUSUAL):
             text = _dump(self._book.node(None, value))
         return b'{"schema":null,"payload":' + text + b"}" if self._enveloped else text
+
+
+class _Shape:
+    """Objects with the same keys: read without a dict for each, straight to columns."""
+
+    def __init__(self, keys: list[str]) -> None:
+        self._keys = keys
+        names = [f"f{i}" for i in range(len(keys))]
+        row = msgspec.defstruct(
+            "Row",
+            [(name, Any) for name in names],
+            rename=dict(zip(names, keys, strict=True)),
+            forbid_unknown_fields=True,
+            gc=False,  # JSON has no cycles
+        )
+        self._decode: Callable[[bytes | None], Any] = msgspec.json.Decoder(row).decode  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, item: bytes | None) -> _Shape | None:
+        """The shape of this one; None if it is no object with keys."""
+        try:
+            value = None if item is None else _decode(item)
+        except UNUSUAL:
+            return None
+        return cls([*value]) if isinstance(value, dict) and value else None
+
+    def read(self, data: Sequence[bytes | None]) -> tuple[Columns, dict[int, Exception]] | None:
+        """The columns, and why the others can't be read; None if one has another shape.
+
+        Rows don't tell in which order their keys came, so a few are looked at for that.
+        """
+        if not all(map(self._has_order, data[:: len(data) // _LOOKED_AT + 1])):
+            return None
+        failed: dict[int, Exception] = {}
+        try:
+            rows = [*map(self._decode, data)]
+        except (TypeError, *UNUSUAL):
+            found = self._read_good(data, failed)
+            if found is None:
+                return None
+            rows = found
+        if not rows:
+            return None
+        columns = zip(*map(msgspec.structs.astuple, rows), strict=True)
+        return Columns(None, dict(zip(self._keys, columns, strict=True))), failed
+
+    def _has_order(self, item: bytes | None) -> bool:
+        try:
+            value = _decode(item)
+        except (TypeError, *UNUSUAL):
+            return True  # it will be found out
+        return isinstance(value, dict) and [*value] == self._keys
+
+    def _read_good(
+        self, data: Sequence[bytes | None], failed: dict[int, Exception]
+    ) -> list[Any] | None:
+        rows = []
+        for i, item in enumerate(data):
+            if item is None:
+                return None
+            try:
+                rows.append(self._decode(item))
+            except UNUSUAL:
+                try:
+                    _parse(item)
+                except DataError as error:
+                    failed[i] = error
+                else:
+                    return None  # another shape
+        return rows
 
 
 def _parse(data: bytes) -> Any:

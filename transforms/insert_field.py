@@ -112,6 +112,8 @@ class InsertField(KeyOrValue[R], Generic[R]):
                 None,
                 f"No value specified for static field: {config['static.field']}",
             )
+        # The one field of fixed text, if nothing else is to be inserted.
+        self._static: tuple[str, str] | None = None
         self._insertions: list[Insertion] = []
         for source in (*_SOURCES, Source("static.field", Schema.STRING, lambda _: static)):
             text = config[source.key]
@@ -123,6 +125,10 @@ class InsertField(KeyOrValue[R], Generic[R]):
                 )
         if not self._insertions:
             raise ConfigError("No field insertion configured")
+        path = self._insertions[0].path
+        if len(self._insertions) == len(path) == 1 and config["static.field"] is not None:
+            assert static is not None
+            self._static = (path[0], static)
 
     def plan(self, schema: Schema | None) -> Plan:
         # A timestamp is a Timestamp under a schema and plain milliseconds without one.
@@ -131,7 +137,7 @@ class InsertField(KeyOrValue[R], Generic[R]):
             for i in self._insertions
         ]
         if schema is None:
-            return _into_map(reads)
+            return _into_map(reads, self._static)
         if schema.type is not Type.STRUCT:
             return Plan(schema, failing(lambda value: only_structs(PURPOSE, value, schema)))
         # As in the JVM, what comes out is neither optional nor has it a default.
@@ -167,9 +173,14 @@ _SOURCES = (
 )
 
 
-def _into_map(reads: Reads) -> Plan:
+def _into_map(reads: Reads, static: tuple[str, str] | None) -> Plan:
     top, inner = _by_depth(reads)
     insert = _inserter(top, ())
+
+    def insert_column(fields: dict[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
+        assert static is not None
+        fields[static[0]] = [static[1]] * count
+        return fields
 
     def convert(value: Any, record: Record) -> Any:
         try:
@@ -178,7 +189,8 @@ def _into_map(reads: Reads) -> Plan:
             raise only_maps(PURPOSE, value) from None
         return _put_all(insert(new, record), inner, record)
 
-    return Plan(None, convert, None if inner else ValueEdit(None, insert, in_place=True))
+    edit = ValueEdit(None, insert, in_place=True, columns=insert_column if static else None)
+    return Plan(None, convert, None if inner else edit)
 
 
 def _into_struct(schema: Schema, reads: Reads, defaults: tuple[tuple[str, Any], ...]) -> Plan:

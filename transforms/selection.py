@@ -197,7 +197,9 @@ def _select_in_map(level: _Level, purpose: str) -> Plan:
                 new_value[name] = change(new_value[name])
         return new_value
 
-    return Plan(None, convert, None if inner else ValueEdit(None, change_own, in_place=True))
+    # What drops and renames the values of a map drops and renames columns as well.
+    edit = ValueEdit(None, change_own, in_place=True, columns=change_own)
+    return Plan(None, convert, None if inner else edit)
 
 
 def _select_inside(level: _Level, purpose: str) -> Convert:

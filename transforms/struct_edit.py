@@ -7,7 +7,7 @@ ones, so that masking `a.b` is an edit of `a` whose function masks `b`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect import DataError, Schema, SchemaBuilder, Type
@@ -61,6 +61,12 @@ def edit_map(edits: EditTree, purpose: str) -> Plan:
             new[name] = change(get(name))
         return new
 
+    def change_columns(fields: dict[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
+        for name, change in leaves:
+            column = fields.get(name)
+            fields[name] = [change(None)] * count if column is None else [*map(change, column)]
+        return fields
+
     def convert(value: Any) -> Any:
         try:
             new = {**value}
@@ -72,7 +78,8 @@ def edit_map(edits: EditTree, purpose: str) -> Plan:
                 new[name] = change(new[name])
         return new
 
-    return Plan(None, convert, None if inner else ValueEdit(None, change_own, in_place=True))
+    edit = ValueEdit(None, change_own, in_place=True, columns=change_columns)
+    return Plan(None, convert, None if inner else edit)
 
 
 def _edit_inside(edits: EditTree, purpose: str) -> Convert:

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from connect.data.columns import Columns
 from connect.data.floats import java_text as float_text
 from connect.data.java_text import (
     Writer,
@@ -41,6 +42,14 @@ def java_lines(values: Sequence[Any], schemas: Sequence[Schema | None]) -> str:
     return text
 
 
+def java_lines_of(columns: Columns) -> str | None:
+    """The same for maps that are there by columns; None for anything else."""
+    if columns.schema is not None:
+        return None
+    order = _hash_map_order(tuple(columns.fields), longs=True)
+    return _printed_maps(order, [columns.fields[key] for key in order])
+
+
 def _maps(values: Sequence[Mapping[Any, Any]]) -> str | None:
     keys = tuple(values[0])
     order = _hash_map_order(keys, longs=True)
@@ -51,8 +60,11 @@ def _maps(values: Sequence[Mapping[Any, Any]]) -> str | None:
     shares_slots = order != _hash_map_order(keys[::-1], longs=True)
     if shares_slots and len(set(map(tuple, values))) > 1:
         return None
-    texts = [_texts(column, _any) for column in columns]
-    return _joined("{", ", ", map(_any, order), texts)
+    return _printed_maps(order, columns)
+
+
+def _printed_maps(order: tuple[Any, ...], columns: Iterable[Sequence[Any]]) -> str:
+    return _joined("{", ", ", map(_any, order), [_texts(column, _any) for column in columns])
 
 
 def _structs(values: Sequence[Mapping[Any, Any]], schema: Schema) -> str | None:
@@ -80,7 +92,7 @@ def _columns(
         return None
 
 
-def _texts(column: tuple[Any, ...], write: Writer) -> Iterable[str]:
+def _texts(column: Sequence[Any], write: Writer) -> Iterable[str]:
     """What `write` gives for each; at once where all are of one simple kind."""
     kinds = set(map(type, column))
     if len(kinds) == 1:
@@ -96,7 +108,7 @@ def _texts(column: tuple[Any, ...], write: Writer) -> Iterable[str]:
     return map(write, column)
 
 
-def _digits(column: tuple[Any, ...]) -> Iterable[str]:
+def _digits(column: Sequence[Any]) -> Iterable[str]:
     """Numbers as JSON has them: several times as quick as one after the other."""
     try:
         return orjson.dumps(column)[1:-1].decode().split(",")
@@ -104,7 +116,7 @@ def _digits(column: tuple[Any, ...]) -> Iterable[str]:
         return map(str, column)
 
 
-def _are_plain(column: tuple[float, ...]) -> bool:
+def _are_plain(column: Sequence[float]) -> bool:
     total = sum(column)  # not a number if one of them is none
     return total == total and min(column) >= _LOW and max(column) < _HIGH  # noqa: PLR0124
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from time import perf_counter
 from typing import Any
 
+from connect.data.columns import Columns
 from connect.data.schema import Schema
 from connect.pipeline.failures import Failure, Retry, Stage
 from connect.plugin import Predicate, Transformation, ValueEdit
@@ -143,6 +144,19 @@ class Chain:
             return self._batch(build()), {}
         except Exception:  # noqa: BLE001 - whoever raised is found again, record by record
             return self._singly(count, build_one)
+
+    def edit_columns(self, columns: Columns, count: int) -> Columns | None:
+        """What all steps make of these columns; None if there is one that wants records."""
+        schema, fields = columns
+        for step in self.steps:
+            edit = None if step.predicate is not None else step.transform.value_edit(schema)
+            if edit is None or edit.columns is None:
+                return None
+            started = perf_counter()
+            fields = edit.columns(fields, count)
+            step.seconds += perf_counter() - started
+            schema = edit.schema
+        return Columns(schema, fields)
 
     def _batch(self, records: list[Any]) -> list[Any]:
         places: list[int] | None = None

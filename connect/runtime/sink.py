@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Failure, SinkPipeline, Stage
 from connect.plugin import ErrantRecordReporter, SinkTask, TopicPartition
-from connect.records import SinkRecord
+from connect.records import SinkBatch, SinkRecord
 from connect.runtime.control import Control
 from connect.runtime.measures import furthest_behind
 from connect.runtime.tolerance import OutageError, Tolerance
@@ -94,7 +94,9 @@ class SinkLoop:
         self._task = task
         self._context = context
         self._consumer = consumer
-        self._pipeline = pipeline
+        self._run = pipeline.run_records
+        if type(task).put_batch is not SinkTask.put_batch:
+            self._run = pipeline.run_batch
         self._tolerance = tolerance
         self._control = control
         self._config = config
@@ -179,11 +181,11 @@ class SinkLoop:
             self._tell_member()
         if self._pending:
             if time.monotonic() >= self._retry_at:
-                self._put(self._pending, again=True)
+                self._put(SinkBatch.of(self._pending), again=True)
         elif messages:
             self._take(messages)
         elif not self._control.paused and self._context.assignment:
-            self._put([], again=False)
+            self._put(SinkBatch.of([]), again=False)
         if self._context.rewinds:
             self._rewind()
         if self._context.commit_requested or time.monotonic() >= self._next_commit:
@@ -222,7 +224,7 @@ class SinkLoop:
         if not topics <= self._seen_topics:
             self._seen_topics |= topics
             self._on_topics(self._seen_topics)
-        records, failures = self._pipeline.run(messages)
+        batch, failures = self._run(messages)
         try:
             self._tolerance.handle(failures, len(messages))
         except OutageError:
@@ -232,39 +234,42 @@ class SinkLoop:
         if self._commit_before_put:
             self._positions = self._consumed()
             self._commit_offsets(self._positions)
-        self._put(records, again=False)
+        self._put(batch, again=False)
 
-    def _put(self, records: list[SinkRecord], *, again: bool) -> None:
+    def _put(self, batch: SinkBatch, *, again: bool) -> None:
         started = time.perf_counter()
         try:
-            self._call_put(records)
+            self._call_put(batch)
         except RetriableError as error:
-            self._put_later(records, error, again=again)
+            self._put_later(batch.records, error, again=again)
             return
         except Exception as error:
-            if not self._tolerance.tolerates or not records:
+            if not self._tolerance.tolerates or not batch:
                 raise ConnectError(
                     "Exiting WorkerSinkTask due to unrecoverable exception."
                 ) from error
-            self._narrow(records, error)
+            self._narrow(batch.records, error)
         took = time.perf_counter() - started
-        if records:
-            self.counts["sent"] += len(records)
+        if count := len(batch):
+            self.counts["sent"] += count
             self.counts["batches"] += 1
-            self.counts["batch_max"] = max(len(records), self.counts["batch_max"])
+            self.counts["batch_max"] = max(count, self.counts["batch_max"])
             self.counts["put_seconds"] += took
             self.counts["put_seconds_max"] = max(took, self.counts["put_seconds_max"])
-            log.debug("put() took %d records in %.1f ms", len(records), took * 1000)
+            log.debug("put() took %d records in %.1f ms", count, took * 1000)
         self._pending = []
         self._retry_delay = RETRY_SECONDS
         if again:
             self._apply_pauses(force=True)
         self._positions = self._consumed()
 
-    def _call_put(self, records: list[SinkRecord]) -> None:
+    def _call_put(self, batch: SinkBatch) -> None:
         self.busy_since = time.monotonic()
         try:
-            self._task.put(records)
+            if batch.columns is None:
+                self._task.put(batch.records)
+            else:
+                self._task.put_batch(batch)
         finally:
             self.busy_since = None
 
@@ -309,7 +314,7 @@ class SinkLoop:
         for half in (records[:middle], records[middle:]):
             while half:
                 try:
-                    self._call_put(half)
+                    self._call_put(SinkBatch.of(half))
                 except RetriableError as retriable:
                     log.warning("put() is tried again in %.1f s: %s", RETRY_SECONDS, retriable)
                     if self._control.wait(RETRY_SECONDS):

@@ -13,12 +13,13 @@ from connect import (
     Config,
     ConfigDef,
     ConnectError,
+    SinkBatch,
     SinkConnector,
     SinkRecord,
     SinkTask,
     TopicPartition,
 )
-from connect.data.java_lines import java_lines
+from connect.data.java_lines import java_lines, java_lines_of
 
 _BYTES = (bytes, bytearray, memoryview)
 
@@ -47,6 +48,14 @@ class FileStreamSinkTask(SinkTask):
             return
         self._write(_lines(records))
         self._unsynced = True
+
+    def put_batch(self, batch: SinkBatch) -> None:
+        text = None if batch.columns is None else java_lines_of(batch.columns)
+        if text is None:
+            self.put(batch.records)
+        else:
+            self._write(_encode(text))
+            self._unsynced = True
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:  # noqa: ARG002
         # Pipes and terminals have no disk to wait for.

@@ -7,6 +7,7 @@ import gc
 import sys
 
 from connect import Schema, SourceRecord
+from connect.data.java_lines import java_lines_of as lines_by_columns
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline, SourcePipeline
 from connectors.file.sink import _lines as lines_of
 
@@ -83,6 +84,7 @@ def blocks(run):
 
 # RawMessage's methods are Python's, nine a record; those of Kafka's messages cost nothing here.
 MESSAGE_METHODS = 9
+COLUMN_METHODS = 4
 
 
 def test_calls_of_a_sink_without_transforms():
@@ -101,6 +103,20 @@ def test_calls_of_a_sink_with_poison():
     """Every tenth record fails; the good ones do not pay for it."""
     pipeline, batch = sink(SINK), messages(every_tenth_is_poison=True)
     assert calls(lambda: pipeline.run(batch)) - MESSAGE_METHODS < 20
+
+
+def test_calls_of_a_sink_by_columns():
+    """No call a record, whatever the transforms, but to look what a masked field is."""
+    pipeline, batch = sink(SINK), messages()
+    assert calls(lambda: pipeline.run_batch(batch)) - COLUMN_METHODS < 2.5
+    columns = pipeline.run_batch(batch)[0].columns
+    assert calls(lambda: lines_by_columns(columns)) < 0.5
+
+
+def test_calls_of_a_sink_by_columns_with_poison():
+    """Every tenth record fails; the good ones do not pay for it."""
+    pipeline, batch = sink(SINK), messages(every_tenth_is_poison=True)
+    assert calls(lambda: pipeline.run_batch(batch)) - COLUMN_METHODS < 9
 
 
 def test_calls_of_the_file_sink():

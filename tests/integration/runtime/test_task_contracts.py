@@ -39,6 +39,19 @@ def test_retriable_error_brings_the_same_batch_again(scripted, topic, produce):
     assert puts(path) == [0, 0, 1, 2]
 
 
+def test_batch_by_columns_comes_again_as_records(worker, connect, topic, produce, tmp_path):
+    """A task that takes columns gets what it refused as records, once; then columns again."""
+    path, name = tmp_path / "events.jsonl", f"columns-{topic}"
+    produce(topic, values(*[None] * 1000))
+    connect(name, {"connector.class": "ColumnsSink", "topics": topic, "file": path})
+    wait_for(lambda: committed(worker, name, topic) == 1000, "all to be committed", 60)
+    refused, *taken = [event for event in json_lines(path) if "columns" in event]
+    assert refused["columns"] == ["n", "do"]
+    assert puts(path)[: refused["n"]] == [*range(refused["n"])]
+    # What comes in small numbers comes as records too.
+    assert sum(event["n"] for event in taken) + len(puts(path)) == 1000
+
+
 def test_task_may_go_back(scripted, topic, produce):
     """After context.offset() the records from there come again."""
     produce(topic, values(None, None, "rewind"))

@@ -49,6 +49,24 @@ class ScriptedTask(SinkTask):
         return offsets
 
 
+class ColumnsTask(ScriptedTask):
+    """Takes batches by columns, but the first one not before it has come a second time."""
+
+    def put_batch(self, batch):
+        self.tell(columns=[*batch.columns.fields], n=len(batch))
+        if not self.done:
+            self.done.add("first")
+            self.context.timeout(100)
+            raise RetriableError("not yet")
+
+
+class ColumnsSink(SinkConnector):
+    task_class = ColumnsTask
+    config_def = (
+        ConfigDef().define("file", doc="Where events go.").define("hold", default="", doc="-")
+    )
+
+
 class ScriptedSink(SinkConnector):
     task_class = ScriptedTask
     config_def = (

@@ -1,0 +1,15 @@
+"""Values of one shape, field by field instead of value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from connect.data.schema import Schema
+
+
+class Columns(NamedTuple):
+    """Values that are structs of one schema, or maps with the same keys: a column a field."""
+
+    schema: Schema | None
+    fields: dict[str, Sequence[Any]]

@@ -1,0 +1,152 @@
+"""Batches by columns: the same outcome as record by record, or no columns at all."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connect.data.java_lines import java_lines, java_lines_of
+from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
+
+APACHE = "org.apache.kafka.connect"
+JSON = {
+    "key.converter": f"{APACHE}.storage.StringConverter",
+    "value.converter": f"{APACHE}.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+CHAIN = {
+    **JSON,
+    "transforms": "origin,shape,mask,cast",
+    "transforms.origin.type": f"{APACHE}.transforms.InsertField$Value",
+    "transforms.origin.static.field": "origin",
+    "transforms.origin.static.value": "here",
+    "transforms.shape.type": f"{APACHE}.transforms.ReplaceField$Value",
+    "transforms.shape.exclude": "note",
+    "transforms.shape.renames": "customer:client,origin:place",
+    "transforms.mask.type": f"{APACHE}.transforms.MaskField$Value",
+    "transforms.mask.fields": "email,missing",
+    "transforms.cast.type": f"{APACHE}.transforms.Cast$Value",
+    "transforms.cast.spec": "amount:string",
+}
+PREDICATE = {
+    "predicates": "p",
+    "predicates.p.type": f"{APACHE}.transforms.predicates.RecordIsTombstone",
+    "transforms.mask.predicate": "p",
+    "transforms.mask.negate": "true",
+}
+COUNT = 100
+
+
+def pipeline(config=CHAIN):
+    spec = PipelineSpec("c", 0, config)
+    return SinkPipeline(spec, spec.retry())
+
+
+def messages(*values):
+    """As many as a batch by columns needs, the values in turn."""
+    texts = [v if isinstance(v, bytes | None) else json.dumps(v).encode() for v in values]
+    return [RawMessage("t", texts[n % len(texts)], b"k%d" % n, offset=n) for n in range(COUNT)]
+
+
+def order(n=1, **more):
+    return {"id": n, "customer": "c", "email": "a@b", "amount": 1.5, "note": "n", **more}
+
+
+def told(failures):
+    return [
+        (f.record.offset(), f.stage, f.class_name, type(f.error), str(f.error)) for f in failures
+    ]
+
+
+def compare(config, batch):
+    """The batch by columns, after a check that it tells the same as the records one by one."""
+    records, failures = pipeline(config).run(batch)
+    found, failed = pipeline(config).run_batch(batch)
+    assert told(failed) == told(failures)
+    assert found.records == records
+    assert len(found) == len(records)
+    if found.columns is not None:
+        names = found.columns.fields
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*names.values(), strict=True)]
+        assert rows == [record.value for record in records]
+        expected = java_lines([r.value for r in records], [r.value_schema for r in records])
+        assert java_lines_of(found.columns) == expected
+    return found
+
+
+def test_values_of_one_shape_come_as_columns():
+    """Through transforms that insert, drop, rename, mask and cast."""
+    found = compare(CHAIN, messages(*[order(n) for n in range(7)]))
+    assert found.columns is not None
+    assert [*found.columns.fields] == [*found.records[0].value]
+
+
+@pytest.mark.parametrize("bad", [b"{broken", b'{"id": 1', b'{"id" 1}', b"nothing"])
+def test_values_that_can_not_be_read_are_failures_beside_columns(bad):
+    """A tenth is no JSON; the rest keeps its columns."""
+    assert compare(CHAIN, messages(*[order(n) for n in range(9)], bad)).columns is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [None, [1], "text", 7, {}, order(more=1), {"id": 1}, dict(reversed(order().items()))],
+    ids=["null", "list", "text", "number", "empty", "more", "less", "other order"],
+)
+def test_values_of_several_shapes_have_no_columns(other):
+    """They are done one by one, with the same outcome as ever."""
+    assert compare(JSON, messages(order(), None if other is None else other)).columns is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {**JSON, "value.converter.schemas.enable": "true"},
+        {**CHAIN, **PREDICATE},
+        {**CHAIN, "transforms.origin.topic.field": "topic"},
+        {**CHAIN, "transforms.cast.spec": "client:int32"},
+        {**JSON, "key.converter": f"{APACHE}.converters.IntegerConverter"},
+    ],
+    ids=["envelope", "predicate", "what a record knows", "a step that fails", "keys that fail"],
+)  # fmt: skip
+def test_what_wants_records_gets_records(config):
+    assert compare(config, messages(*[order(n) for n in range(7)])).columns is None
+
+
+def test_records_with_headers_have_no_columns():
+    """Headers are read record by record."""
+    batch = messages(order())
+    batch[50] = RawMessage("t", batch[50].value(), b"k", offset=50, headers=[("h", b"1")])
+    assert compare(CHAIN, batch).columns is None
+
+
+def test_columns_in_vain_are_tried_less_and_less_often():
+    """A topic of several shapes does not pay twice for every batch."""
+    made = pipeline(JSON)
+    mixed, same = messages(order(), {"id": 1}), messages(order())
+    tried = 0
+    for _ in range(20):
+        assert made.run_batch(mixed)[0].columns is None
+        tried += made._records_left == 2**made._misses
+    assert tried == 4
+    until = next(n for n in range(200) if made.run_batch(same)[0].columns is not None)
+    assert until <= 16
+    assert made.run_batch(same)[0].columns is not None
+
+
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+plain = st.none() | st.booleans() | numbers | st.text(max_size=5)
+nested = st.lists(plain, max_size=2) | st.dictionaries(st.text(max_size=3), plain, max_size=2)
+shapes = st.lists(st.text(max_size=5), min_size=1, max_size=5, unique=True)
+
+
+def of_one_shape(keys):
+    value = st.fixed_dictionaries(dict.fromkeys(keys, plain | nested))
+    return st.lists(value, min_size=1, max_size=4)
+
+
+@settings(max_examples=50)
+@given(shapes.flatmap(of_one_shape))
+def test_any_values_come_out_as_from_records(some):
+    """Whatever JSON holds: numbers beyond 64 bits, half characters, nested things."""
+    compare(JSON, messages(*some))
