@@ -57,7 +57,7 @@ def _reason(error: Exception) -> str:
             here = error.doc[error.pos : error.pos + _MAX_QUOTED + 1]
             if len(here) > _MAX_QUOTED:
                 here = here[:-1] + "…"
-            shown = json.dumps(here, ensure_ascii=False) if here else "the text ends"
+            shown = _quoted(here) if here else "the text ends"
             what = error.msg.removesuffix(" at").removesuffix(": ")
             return f"{what} at line {error.lineno}, column {error.colno}: {shown}"
         case UnicodeDecodeError():
@@ -73,15 +73,12 @@ def _first_value(text: str) -> Any:
         return MISSING
     try:
         return _scan(text)
-    except ValueError:
-        # Most that is wrong with a document is something else, and a search is soon done.
-        if _ZERO_FIRST.search(text) is None:
+    except json.JSONDecodeError as error:
+        # A number that begins with a zero ends behind it for Python: then a digit is in the way.
+        if not "0" <= text[error.pos : error.pos + 1] <= "9" or text[error.pos - 1] != "0":
             raise
         # Spaces instead, so that an error still has its place.
-        without_zeros = _LEADING_ZEROS.sub(lambda m: m[1] or " " * len(m[3]) + m[2], text)
-        if without_zeros == text:
-            raise
-        return _scan(without_zeros)
+        return _scan(_LEADING_ZEROS.sub(lambda m: m[1] or " " * len(m[3]) + m[2], text))
 
 
 def _begin(text: str) -> int:
@@ -120,9 +117,9 @@ def _not_json(token: str) -> None:
     raise ValueError(f"{token} is not JSON")
 
 
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_not_json)
 _SPACE = re.compile(r"[ \t\r\n]*")
-_ZERO_FIRST = re.compile(r"(?<![\w.+])-?0[0-9]")
 _LEADING_ZEROS = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![\w.+])(-?)(0+)(?=[0-9])', re.DOTALL)
 
 
