@@ -30,6 +30,8 @@ from dlq.letter import EXCEPTION, MESSAGE, STAGE
 from penstock import demo_spark
 from penstock.errors import UserError
 from penstock.stack import throwaway
+from penstock.stack.guard import Guard
+from penstock.stack.process import Process
 
 TOPIC = "orders"
 LETTERS = "orders-dlq"
@@ -68,7 +70,11 @@ def _seconds(text: str | None) -> float:
 def _run(limit: float | None) -> None:
     folder = Path(tempfile.mkdtemp(prefix="penstock-demo-"))
     try:
-        with throwaway.kafka(print) as bootstrap, _worker(bootstrap, folder) as url:
+        with (
+            throwaway.kafka(print) as bootstrap,
+            Guard(folder) as guard,
+            _worker(bootstrap, folder, guard) as url,
+        ):
             demo = Demo(bootstrap, url, folder)
             demo.create_connectors(endless=limit is None)
             try:
@@ -83,7 +89,7 @@ def _run(limit: float | None) -> None:
 
 
 @contextmanager
-def _worker(bootstrap: str, folder: Path) -> Iterator[str]:
+def _worker(bootstrap: str, folder: Path, guard: Guard) -> Iterator[str]:
     """A standalone worker for the length of the block; its URL."""
     port = _port()
     settings = {
@@ -106,6 +112,7 @@ def _worker(bootstrap: str, folder: Path) -> Iterator[str]:
             stderr=output,
             start_new_session=True,
         )
+    guard.watch(Process.of(process.pid))
     url = f"http://127.0.0.1:{port}"
     try:
         _wait_healthy(process, url, log)

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from dlq.reader import Reader
 from penstock.cli import main
+from tests.support import processes
 from tests.support.waiting import wait_for
 from tests.support.worker import ROOT, standalone
 
@@ -78,7 +79,7 @@ def start(arguments):
     running = []
 
     def start(*words):
-        process = subprocess.Popen(
+        process = processes.start(
             [sys.executable, "-m", "penstock", *arguments(*words)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
