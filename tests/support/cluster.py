@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from confluent_kafka.admin import AdminClient
 
 from tests.support import processes
+from tests.support.topics import admin_client
 from tests.support.waiting import wait_for
 from tests.support.worker import ROOT, START_SECONDS, RunningWorker, _url
 
@@ -142,7 +142,7 @@ class Cluster:
         processes.stop(*self._started)
         for worker in self.workers:
             worker.rest.close()
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 3})
+        admin = admin_client(self.bootstrap)
         topics = [self.settings[f"{kind}.storage.topic"] for kind in _STORES]
         for done in admin.delete_topics(topics).values():
             done.exception()  # a cluster that never started has none
