@@ -16,11 +16,10 @@ from penstock.stack.process import Launch, Service, free_port
 _PACKAGED = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 ROLE = "penstock"
 
-# Nothing here needs to survive a crash, so nothing waits for the disk. `logical` lets change data
-# capture be tried.
+# Nothing here needs to survive a crash of the machine, so nothing waits for the disk. What is
+# committed survives a crash of the server. `logical` lets change data capture be tried.
 _SETTINGS = {
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "wal_level": "logical",
     "max_connections": "50",
