@@ -8,29 +8,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.support.processes import command, descendants, stat
+
 _TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def family(pid: int) -> list[int]:
-    """The process and all below it."""
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (fields := _stat(int(entry.name))):
-            children.setdefault(int(fields[1]), []).append(int(entry.name))
-    found = [pid]
-    for member in found:  # grows while it is walked
-        found += children.get(member, [])
-    return found
 
 
 def below_us(word: str) -> int | None:
     """The process we have started whose command has a word that ends so."""
-    for member in family(os.getpid()):
-        try:
-            command = Path(f"/proc/{member}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if any(part.endswith(word.encode()) for part in command.split(b"\0")):
+    for member in descendants(os.getpid()):
+        if any(part.endswith(word.encode()) for part in command(member).split(b"\0")):
             return member
     return None
 
@@ -38,8 +24,8 @@ def below_us(word: str) -> int | None:
 def cpu_seconds(pid: int) -> float:
     """What the family has used so far, those that have ended included."""
     total = 0
-    for member in family(pid):
-        if fields := _stat(member):
+    for member in (pid, *descendants(pid)):
+        if fields := stat(member):
             total += sum(map(int, fields[11:15]))
     return total / _TICKS
 
@@ -47,21 +33,13 @@ def cpu_seconds(pid: int) -> float:
 def memory(pid: int) -> int:
     """Bytes of the family's proportional set size: what several share counts once."""
     total = 0
-    for member in family(pid):
+    for member in (pid, *descendants(pid)):
         try:
             lines = Path(f"/proc/{member}/smaps_rollup").read_text().splitlines()
         except OSError:
             continue
         total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
     return total * 1024
-
-
-def _stat(pid: int) -> list[str] | None:
-    """The fields behind the command, which may hold spaces: state, parent, …"""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
 
 
 class MemoryWatch:

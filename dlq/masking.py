@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from connect.config.secret import HIDDEN
+from connect.pipeline.samples import shown_bytes
 from dlq.fingerprint import normalised
-from dlq.probe import readable
 
 
 class Mask:
@@ -29,7 +29,7 @@ class Mask:
     def raw(self, data: bytes | None) -> Any:
         """Bytes as text or base64. With fields to hide, only JSON can be shown at all."""
         if data is None or not self:
-            return readable(data)
+            return shown_bytes(data)
         try:
             document = json.loads(data)
         except ValueError:

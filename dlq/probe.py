@@ -6,7 +6,6 @@ batch is done again letter by letter, so that only the letter which blocks is lo
 
 from __future__ import annotations
 
-import base64
 import enum
 import multiprocessing
 import os
@@ -19,6 +18,7 @@ import msgspec
 
 from connect.errors import ConnectError, class_name_of
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
+from connect.pipeline.samples import shown_bytes
 from connect.plugins import Plugins
 from connect.traces import format_trace
 from dlq.fingerprint import fingerprint, reason, template
@@ -285,22 +285,12 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return readable(bytes(value))
+        return shown_bytes(bytes(value))
     if isinstance(value, Mapping):
         return {k if isinstance(k, str) else str(plain(k)): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set)):
         return [plain(item) for item in value]
     return str(value)
-
-
-def readable(data: bytes | None) -> Any:
-    """Bytes as text if they are, else as {"base64": …}."""
-    if data is None:
-        return None
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
 
 
 def grouped(outcomes: Iterable[Outcome]) -> dict[Outcome, int]:

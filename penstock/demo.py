@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,10 +25,11 @@ from typing import Any
 import httpx
 from confluent_kafka import Consumer, TopicPartition
 
-from dlq.letter import EXCEPTION, MESSAGE, STAGE
 from penstock import demo_spark
 from penstock.errors import UserError
 from penstock.stack import throwaway
+from penstock.stack.guard import Guard
+from penstock.stack.process import Process
 
 TOPIC = "orders"
 LETTERS = "orders-dlq"
@@ -68,7 +68,11 @@ def _seconds(text: str | None) -> float:
 def _run(limit: float | None) -> None:
     folder = Path(tempfile.mkdtemp(prefix="penstock-demo-"))
     try:
-        with throwaway.kafka(print) as bootstrap, _worker(bootstrap, folder) as url:
+        with (
+            throwaway.kafka(print) as bootstrap,
+            Guard(folder) as guard,
+            _worker(bootstrap, folder, guard) as url,
+        ):
             demo = Demo(bootstrap, url, folder)
             demo.create_connectors(endless=limit is None)
             try:
@@ -83,7 +87,7 @@ def _run(limit: float | None) -> None:
 
 
 @contextmanager
-def _worker(bootstrap: str, folder: Path) -> Iterator[str]:
+def _worker(bootstrap: str, folder: Path, guard: Guard) -> Iterator[str]:
     """A standalone worker for the length of the block; its URL."""
     port = _port()
     settings = {
@@ -94,6 +98,7 @@ def _worker(bootstrap: str, folder: Path) -> Iterator[str]:
         "value.converter.schemas.enable": "false",
         "offset.storage.file.filename": str(folder / "offsets.json"),
         "offset.flush.interval.ms": "1000",
+        "dlq.index.folder": str(folder / "dlq"),
     }
     properties = folder / "worker.properties"
     properties.write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
@@ -106,6 +111,7 @@ def _worker(bootstrap: str, folder: Path) -> Iterator[str]:
             stderr=output,
             start_new_session=True,
         )
+    guard.watch(Process.of(process.pid))
     url = f"http://127.0.0.1:{port}"
     try:
         _wait_healthy(process, url, log)
@@ -155,15 +161,12 @@ class Demo:
         self.url = url
         self.file = folder / "orders.txt"
         self._folder = folder
-        self.reasons: Counter[tuple[str, str, str]] = Counter()
-        self.last_letter: bytes | None = None
         self._rest = httpx.Client(base_url=url, timeout=60)
         self._consumer = Consumer(
             {"bootstrap.servers": bootstrap, "group.id": "demo", "enable.auto.commit": False}
         )
         self._lines = 0
         self._read = 0
-        self._reading = False
 
     def close(self) -> None:
         self._rest.close()
@@ -256,47 +259,23 @@ class Demo:
         """The rows of Spark's table."""
         return demo_spark.totals(self._folder)
 
-    def sparks_letters(self) -> int:
-        """How many dead letters Spark's query wrote; the rest of its topic are markers."""
-        if demo_spark.LETTERS not in self._consumer.list_topics(timeout=10).topics:
-            return 0
-        reader = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "demo-spark"})
-        try:
-            place = TopicPartition(demo_spark.LETTERS, 0, 0)
-            end = reader.get_watermark_offsets(place, timeout=10)[1]
-            reader.assign([place])
-            found = reader.consume(end, 1) if end else []
-            return sum(message.error() is None for message in found)
-        finally:
-            reader.close()
-
-    def letters(self) -> int:
-        """How many dead letters there are; their reasons are counted on the way."""
-        if not self._reading:
-            if LETTERS not in self._consumer.list_topics(timeout=10).topics:
-                return 0
-            self._consumer.assign([TopicPartition(LETTERS, 0, 0)])
-            self._reading = True
-        for message in self._consumer.consume(5000, 0.1):
-            if message.error() is None:
-                self.last_letter = message.value()
-                headers = dict(message.headers() or [])
-                stage, exception, text = (
-                    _text(headers.get(name)) for name in (STAGE, EXCEPTION, MESSAGE)
-                )
-                self.reasons[stage, exception.rpartition(".")[2], text] += 1
-        return self.reasons.total()
+    def causes(self, topic: str) -> list[dict[str, Any]]:
+        """A topic's dead letters by cause, most first, as `penstock dlq stats` has them."""
+        answer = self._rest.get(f"/dlq/{topic}/stats")
+        # The topic comes with the first of them.
+        return [] if answer.status_code == httpx.codes.NOT_FOUND else answer.json()
 
 
-def _text(header: str | bytes | None) -> str:
-    return header.decode(errors="replace") if isinstance(header, bytes) else header or ""
+def _count(causes: list[dict[str, Any]]) -> int:
+    return sum(cause["count"] for cause in causes)
 
 
 def _check(demo: Demo, limit: float) -> None:
     """Wait until every record is in the file or a dead letter, and say so."""
     deadline = time.monotonic() + limit
     while True:
-        counts = demo.produced(), demo.delivered(), demo.letters()
+        causes = demo.causes(LETTERS)
+        counts = demo.produced(), demo.delivered(), _count(causes)
         totals = demo.totals()
         summed = sum(row["orders"] for row in totals)
         if counts[0] == RECORDS and counts[1] + counts[2] >= RECORDS and summed >= counts[1]:
@@ -316,8 +295,8 @@ def _check(demo: Demo, limit: float) -> None:
             "these must add up, and some must be dead letters."
         )
     print(f"\n{produced} records = {delivered} lines in the sink's file + {letters} dead letters")
-    for (stage, exception, message), count in demo.reasons.most_common():
-        print(f"  {count:4} of {stage} {exception}: {message[:100]}")
+    for cause in causes:
+        print(f"  {cause['count']:4} of {cause['stage']}: {cause['reason']}")
     print("\nA line of the sink, after three transforms:")
     print(f"  {demo.last_lines(1)[0]}")
     _check_spark(demo, totals, produced, deadline)
@@ -328,7 +307,7 @@ def _check_spark(demo: Demo, totals: list[dict[str, Any]], produced: int, deadli
     """Spark's table and its dead letters must be all records too."""
     summed = sum(row["orders"] for row in totals)
     # They are written by a query of their own beside the aggregate's.
-    while (letters := demo.sparks_letters()) + summed < produced:
+    while (letters := _count(demo.causes(demo_spark.LETTERS))) + summed < produced:
         if time.monotonic() > deadline:
             break
         time.sleep(0.2)
@@ -352,17 +331,19 @@ def _watch(demo: Demo) -> None:
         before, when = 0, time.monotonic()
         rate = 0.0
         while True:
-            produced, delivered, letters = demo.produced(), demo.delivered(), demo.letters()
+            produced, delivered, causes = demo.produced(), demo.delivered(), demo.causes(LETTERS)
             now = time.monotonic()
             if now - when >= 1:
                 rate, before, when = (delivered - before) / (now - when), delivered, now
-            live.update(_view(demo, produced, delivered, letters, rate))
+            live.update(_view(demo, produced, delivered, causes, rate))
             if trace := demo.failed_task():
                 raise UserError(trace)
             time.sleep(0.25)
 
 
-def _view(demo: Demo, produced: int, delivered: int, letters: int, rate: float) -> Any:
+def _view(
+    demo: Demo, produced: int, delivered: int, causes: list[dict[str, Any]], rate: float
+) -> Any:
     from rich.console import Group
     from rich.panel import Panel
     from rich.table import Table
@@ -383,12 +364,12 @@ def _view(demo: Demo, produced: int, delivered: int, letters: int, rate: float) 
         "ReplaceField → Spark: GROUP BY item → Parquet table",
     )
     flow.add_row("delivered", f"[bold green]{delivered}", f"lines, {rate:.0f}/s")
-    flow.add_row("dead letters", f"[bold red]{letters}", f"in topic {LETTERS}")
+    flow.add_row("dead letters", f"[bold red]{_count(causes)}", f"in topic {LETTERS}")
 
-    reasons = Table("count", "stage", "error", "message", box=None, header_style="dim")
-    for (stage, exception, message), count in demo.reasons.most_common(5):
+    reasons = Table("count", "stage", "why", box=None, header_style="dim")
+    for cause in causes[:5]:
         # As Text: what stands in brackets in a message is no colour.
-        reasons.add_row(f"[red]{count}", stage, exception, Text(message.strip()[:90]))
+        reasons.add_row(f"[red]{cause['count']}", cause["stage"], Text(cause["reason"][:160]))
 
     summed = demo.totals()
     items = Table("item", "orders", "units", box=None, header_style="dim")
@@ -402,6 +383,7 @@ def _view(demo: Demo, produced: int, delivered: int, letters: int, rate: float) 
             f"curl {demo.url}/connectors?expand=status",
             f"curl {demo.url}/connectors/order-sink/config",
             f"curl -X PUT {demo.url}/connectors/order-sink/pause",
+            f"curl {demo.url}/dlq/{LETTERS}/stats",
             f"curl {demo.url}/metrics        # and in a browser: {demo.url}/docs",
         ]
     )

@@ -94,21 +94,21 @@ class DistributedHerder(Herder):
     async def put_task_configs(
         self, name: str, configs: Sequence[Mapping[str, str]], signed: Signed
     ) -> None:
-        self._member.verify(signed)
+        self._member.trust.verify(signed)
         await self._member.must_lead()
         self._member.get(name)
         await self._member.write(self._configs.put_tasks, name, list(configs))
 
     async def fence_zombies(self, name: str, signed: Signed) -> None:
-        self._member.verify(signed)
+        self._member.trust.verify(signed)
         await self._member.must_lead()
         await self._member.fence(name)
 
     def vouch(self, what: bytes) -> str | None:
-        return self._member.vouch(what)
+        return self._member.trust.vouch(what)
 
     def vouched(self, what: bytes, signature: str) -> bool:
-        return self._member.vouched(what, signature)
+        return self._member.trust.vouched(what, signature)
 
     # -- connectors -----------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ResourceType,
 )
 
+from connect.config.worker import WorkerConfig
 from connect.errors import ConfigError, ConnectError
 from connect.runtime import clients
 
@@ -70,6 +71,22 @@ class LogTopic:
     replication: int
     settings: Mapping[str, str] = field(default_factory=dict)
     single_partition: bool = False
+
+    @classmethod
+    def of_worker(cls, config: WorkerConfig, kind: str) -> LogTopic:
+        """The topic for configs, offsets or statuses, as the worker's settings have it."""
+        prefix = f"{kind}.storage."
+        own = {"topic", "partitions", "replication.factor", "cleanup.policy"}
+        extra = {k: v for k, v in config.settings_below(prefix).items() if k not in own}
+        single = kind == "config"
+        return cls(
+            config[prefix + "topic"],
+            prefix + "topic",
+            1 if single else config[prefix + "partitions"],
+            config[prefix + "replication.factor"],
+            {k: v for k, v in extra.items() if not k.startswith("file.")},
+            single_partition=single,
+        )
 
     @property
     def replication_setting(self) -> str:

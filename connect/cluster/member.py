@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -34,12 +33,10 @@ from connect.cluster.herder import (
     ConnectorStatus,
     ConnectorType,
     ElsewhereError,
-    ForbiddenError,
     State,
     Status,
     TargetState,
     TaskId,
-    UnavailableError,
 )
 from connect.cluster.kafka_log import LogTopic
 from connect.cluster.loggers import Loggers
@@ -48,16 +45,8 @@ from connect.cluster.offset_stores import OffsetStores
 from connect.cluster.protocol import COMPATIBLE, SESSIONED, Assignment, MemberState
 from connect.cluster.restarts import plan_restart
 from connect.cluster.rounds import Rounds
-from connect.cluster.signing import (
-    ALGORITHM_HEADER,
-    SIGNATURE_HEADER,
-    Signed,
-    is_signed_by,
-    new_session_key,
-    read_signature,
-    sign,
-)
 from connect.cluster.status_log import StatusLog, Subject
+from connect.cluster.trust import Trust
 from connect.cluster.workload import Workload
 from connect.config.worker import WorkerConfig
 from connect.errors import ConnectError, NotFoundError
@@ -92,13 +81,14 @@ class ClusterMember:
         self.plugins = Plugins.of_worker(config.raw)
         self.loggers = Loggers()
         self.configs = ConfigLog(
-            _log_topic(config, "config"),
+            LogTopic.of_worker(config, "config"),
             config.raw,
             on_change=self._config_changed,
             on_event=self._config_event,
         )
-        self.offsets = OffsetStores(_log_topic(config, "offset"), config.raw, self.plugins)
-        self.statuses = StatusLog(_log_topic(config, "status"), config.raw)
+        self.trust = Trust(config, self.configs.snapshot)
+        self.offsets = OffsetStores(LogTopic.of_worker(config, "offset"), config.raw, self.plugins)
+        self.statuses = StatusLog(LogTopic.of_worker(config, "status"), config.raw)
         self.workload = Workload(
             config,
             worker_id,
@@ -121,7 +111,6 @@ class ClusterMember:
         self._divided = NO_WORK  # the work as it was when this worker last joined
         self.is_leader = False
         self._leader_url: str | None = None
-        self._sessioned = True
         self._assignment: Assignment | None = None
         self._rejoin_timer: asyncio.TimerHandle | None = None
         self._key_timer: asyncio.TimerHandle | None = None
@@ -281,7 +270,7 @@ class ClusterMember:
         self.workload.generation = outcome.generation
         self.is_leader = outcome.is_leader
         self._leader_url = assignment.leader_url or None
-        self._sessioned = outcome.sessioned
+        self.trust.sessioned = outcome.sessioned
         self.out_of_touch = False
         if not outcome.is_leader:
             self.configs.release()
@@ -391,17 +380,11 @@ class ClusterMember:
         if self._key_timer is not None:
             self._key_timer.cancel()
             self._key_timer = None
-        if not self.is_leader or not self._sessioned or self._stopping:
+        if not self.is_leader or not self.trust.sessioned or self._stopping:
             return
-        lifetime = self.config["inter.worker.key.ttl.ms"] / 1000
-        key = self.configs.snapshot().session_key
-        left = lifetime if key is None else key.created / 1000 + lifetime - time.time()
-        if key is None or (lifetime > 0 and left <= 0):
-            new = new_session_key(
-                self.config["inter.worker.key.generation.algorithm"],
-                self.config["inter.worker.key.size"],
-            )
-            await self.write(self.configs.put_session_key, new)
+        lifetime, left = self.trust.lifetime, self.trust.seconds_left()
+        if left is None or (lifetime > 0 and left <= 0):
+            await self.write(self.configs.put_session_key, self.trust.new_key())
             left = lifetime
         if lifetime > 0:
             self._key_timer = asyncio.get_running_loop().call_later(
@@ -484,12 +467,7 @@ class ClusterMember:
     async def _send_to_leader(self, method: str, name: str, what: str, body: bytes) -> None:
         if self._leader_url is None:
             raise ConnectError("no leader is known")
-        headers = {"Content-Type": "application/json"}
-        key = self.configs.snapshot().session_key
-        if self._sessioned:
-            if key is None:
-                raise ConnectError("the leader has not published a session key yet")
-            headers |= sign(key, body, self.config["inter.worker.signature.algorithm"])
+        headers = {"Content-Type": "application/json", **self.trust.headers(body)}
         url = f"{self._leader_url.rstrip('/')}/connectors/{quote(name, safe='')}/{what}"
         answer = await self._http.request(method, url, content=body, headers=headers)
         if answer.is_error:
@@ -532,44 +510,6 @@ class ClusterMember:
             await self.fence(name)
         else:
             await self._send_to_leader("PUT", name, "fence", b"")
-
-    def verify(self, signed: Signed) -> None:
-        """That a request comes from a worker of this cluster."""
-        if not self._sessioned:
-            return
-        if signed.signature is None:
-            raise BadRequestError("Internal request missing required signature")
-        accepted = self.config["inter.worker.verification.algorithms"]
-        if signed.signature.algorithm not in accepted:
-            raise BadRequestError(
-                f"This worker does not accept requests signed by {signed.signature.algorithm}, "
-                f"only by {', '.join(accepted)}: inter.worker.verification.algorithms must be the "
-                "same on all workers."
-            )
-        key = self.configs.snapshot().session_key
-        if key is None:
-            raise UnavailableError(
-                "This worker is still starting up and has not been able to read a session key from "
-                "the config topic yet"
-            )
-        if not is_signed_by(key, signed.body, signed.signature):
-            raise ForbiddenError("Internal request contained invalid signature.")
-
-    def vouch(self, what: bytes) -> str | None:
-        """A signature by the session key, `algorithm:base64`; None as long as there is no key."""
-        key = self.configs.snapshot().session_key
-        if not self._sessioned or key is None:
-            return None
-        headers = sign(key, what, self.config["inter.worker.signature.algorithm"])
-        return f"{headers[ALGORITHM_HEADER]}:{headers[SIGNATURE_HEADER]}"
-
-    def vouched(self, what: bytes, signature: str) -> bool:
-        algorithm, _, digest = signature.partition(":")
-        try:
-            self.verify(Signed(what, read_signature(digest, algorithm)))
-        except ConnectError:
-            return False
-        return self._sessioned
 
     # -- what is known ------------------------------------------------------------------------
 
@@ -617,20 +557,3 @@ class ClusterMember:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-def _log_topic(config: WorkerConfig, kind: str) -> LogTopic:
-    """The internal topic for configs, offsets or statuses, as the worker's settings have it."""
-    prefix = f"{kind}.storage."
-    own = {"topic", "partitions", "replication.factor", "cleanup.policy"}
-    extra = {k: v for k, v in config.settings_below(prefix).items() if k not in own}
-    extra = {k: v for k, v in extra.items() if not k.startswith("file.")}
-    single = kind == "config"
-    return LogTopic(
-        config[prefix + "topic"],
-        prefix + "topic",
-        1 if single else config[prefix + "partitions"],
-        config[prefix + "replication.factor"],
-        extra,
-        single_partition=single,
-    )

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+import httpx
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from connect import Config, ConfigError, ConnectError, SinkRecord
@@ -38,13 +39,22 @@ class Reports:
                     "reporter.producer.*", ", ".join(own), f"is refused: {error.args[0].str()}"
                 ) from error
 
-    def answered(self, records: Sequence[SinkRecord], url: str, status: int, text: str) -> None:
+    def answered(self, records: Sequence[SinkRecord], url: str, response: httpx.Response) -> None:
         """The service took these."""
-        self._write(self._results, records, text, {"url": url, "status": str(status)})
+        self._write(self._results, records, response.text, _facts(url, response))
 
-    def refused(self, records: Sequence[SinkRecord], error: Exception) -> None:
+    def refused(
+        self,
+        records: Sequence[SinkRecord],
+        error: Exception,
+        url: str = "",
+        response: httpx.Response | None = None,
+    ) -> None:
         """The service, or the config, will not have these."""
-        self._write(self._errors, records, str(error), {})
+        facts = {"error_message": str(error)}
+        if response is not None:
+            facts |= {**_facts(url, response), "response_content": response.text}
+        self._write(self._errors, records, str(error), facts)
 
     def settle(self) -> None:
         """Wait until all reports are safe. ConnectError if one is not."""
@@ -92,6 +102,15 @@ class Reports:
     def _delivered(self, error: KafkaError | None, message: Any) -> None:
         if error is not None:
             self._failed = (message.topic(), error)
+
+
+def _facts(url: str, response: httpx.Response) -> dict[str, str]:
+    """Under the names that the Confluent connector gives its headers."""
+    return {
+        "url": url,
+        "status_code": str(response.status_code),
+        "reason_phrase": response.reason_phrase,
+    }
 
 
 def _key(key: Any) -> bytes | None:

@@ -137,9 +137,7 @@ class HttpSinkTask(SinkTask):
             self._refused(request.records, DataError(f"{address.url} is no URL: {error}"))
             return
         if response.is_success:
-            self._reports.answered(
-                request.records, address.url, response.status_code, response.text
-            )
+            self._reports.answered(request.records, address.url, response)
             return
         text = (
             f"{address.method} {address.url} was answered with HTTP {response.status_code} "
@@ -150,7 +148,7 @@ class HttpSinkTask(SinkTask):
         if response.status_code in (401, 403, 407):
             # Nobody's record is to blame, and every record would meet the same.
             raise ConnectError(f"{text}. Check auth.type={self._config['auth.type']} and its keys")
-        self._refused(request.records, DataError(text))
+        self._refused(request.records, DataError(text), address.url, response)
 
     def _try_later(self, text: str, wait: float | None, cause: Exception | None) -> NoReturn:
         limit = self._config["max.retries"]
@@ -164,9 +162,15 @@ class HttpSinkTask(SinkTask):
         self.context.timeout(int(wait * 1000))
         raise RetriableError(text) from cause
 
-    def _refused(self, records: list[SinkRecord], error: DataError) -> None:
+    def _refused(
+        self,
+        records: list[SinkRecord],
+        error: DataError,
+        url: str = "",
+        response: httpx.Response | None = None,
+    ) -> None:
         """These records will never be taken: report them, or do as behavior.on.error says."""
-        self._reports.refused(records, error)
+        self._reports.refused(records, error, url, response)
         reporter = self.context.errant_record_reporter
         if reporter is not None:
             for record in records:

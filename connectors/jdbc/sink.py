@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 from connect import (
     Config,
     ConfigDef,
-    ConfigError,
     ConfigValue,
     ConnectError,
     DataError,
@@ -34,7 +33,7 @@ from connectors.jdbc.rows import Row, RowMaker, row_maker
 from connectors.jdbc.shapes import Shape, TableName
 from connectors.jdbc.sink_config import SINK_CONFIG, SinkSettings, check_sink
 from connectors.jdbc.tables import Tables
-from connectors.jdbc.urls import database_url
+from connectors.jdbc.urls import KEY, check_url
 
 log = logging.getLogger(__name__)
 
@@ -422,12 +421,7 @@ class JdbcSinkConnector(SinkConnector):
     @classmethod
     def validate(cls, values: dict[str, ConfigValue]) -> None:
         check_sink(values)
-        url = values["connection.url"]
-        if url.value and not url.errors:
-            try:
-                database_url(url.value)
-            except ConfigError as error:
-                url.errors.append(str(error))
+        check_url(values[KEY])
 
     def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> bool:  # noqa: ARG002
         """Kafka's offsets are all there is, so any change will do."""

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from connect import (
     Config,
     ConfigDef,
-    ConfigError,
     ConfigValue,
     ConnectError,
     ExactlyOnceSupport,
@@ -23,7 +22,7 @@ from connectors.jdbc.database import Database, reason, url_of
 from connectors.jdbc.shapes import TableName
 from connectors.jdbc.source_config import BOTH, INCREMENTING, SOURCE_CONFIG, check_source
 from connectors.jdbc.source_task import TABLES, JdbcSourceTask
-from connectors.jdbc.urls import database_url
+from connectors.jdbc.urls import KEY, check_url
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +56,7 @@ class JdbcSourceConnector(SourceConnector):
     @classmethod
     def validate(cls, values: dict[str, ConfigValue]) -> None:
         check_source(values)
-        url = values["connection.url"]
-        if url.value and not url.errors:
-            try:
-                database_url(url.value)
-            except ConfigError as error:
-                url.errors.append(str(error))
+        check_url(values[KEY])
 
     def exactly_once_support(self) -> ExactlyOnceSupport:
         """Only a number tells rows apart for certain."""

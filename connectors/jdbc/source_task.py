@@ -235,10 +235,10 @@ class _Reader:
         if not at_end:
             # The last row waits, because only the next one shows whether more of its moment come.
             self._held = rows.pop()
-        records = self._records(rows)
         if at_end:
+            # Before the position moves: if the connection is lost here, the rows are read again.
             self._end(connection)
-        return records
+        return self._records(rows)
 
     def abandon(self) -> None:
         self._result = self._held = None

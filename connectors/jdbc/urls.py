@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from connect import ConfigError
+from connect import ConfigError, ConfigValue
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,15 @@ _POSTGRES = {
     "target_session_attrs": "target_session_attrs",
 }
 _MYSQL = {"connectTimeout": "connect_timeout", "characterEncoding": "charset", "charset": "charset"}
+
+
+def check_url(url: ConfigValue) -> None:
+    """For a connector's validation: what is wrong with the URL, beside its key."""
+    if url.value and not url.errors:
+        try:
+            database_url(url.value)
+        except ConfigError as error:
+            url.errors.append(str(error))
 
 
 def database_url(text: str, user: str | None = None, password: str | None = None) -> URL:

@@ -17,6 +17,7 @@ from connect.data.schema import DATE, DECIMAL, TIME, TIMESTAMP
 from converters import _jackson as jackson
 from converters.avro import names
 from converters.avro.settings import AvroSettings
+from converters.registry.settings import GENERAL_ENUM
 
 _LOG = logging.getLogger(__name__)
 
@@ -162,9 +163,9 @@ class _Conversion:
 
     def _enum(self, schema: Schema, namespace: str | None) -> Any:
         settings = self._settings
-        mark = names.GENERAL_ENUM if settings.generalized_sums else names.ENUM
+        mark = GENERAL_ENUM if settings.generalized_sums else names.ENUM
         if mark not in schema.parameters:
-            mark = names.ENUM if mark == names.GENERAL_ENUM else names.GENERAL_ENUM
+            mark = names.ENUM if mark == GENERAL_ENUM else GENERAL_ENUM
         symbols = [
             p.removeprefix(mark + ".") for p in schema.parameters if p.startswith(mark + ".")
         ]

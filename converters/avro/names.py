@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from connect import Schema, Type
+from converters.registry.settings import GENERAL_ENUM, GENERAL_UNION
 
 NAMESPACE: Final = "io.confluent.connect.avro"
 DEFAULT_NAME: Final = "ConnectDefault"
@@ -15,9 +16,6 @@ MAP_ENTRY: Final = "MapEntry"
 ANYTHING: Final = f"{NAMESPACE}.Anything"
 UNION: Final = f"{NAMESPACE}.Union"
 ENUM: Final = f"{NAMESPACE}.Enum"
-# How unions and enums are marked when all formats are to understand them.
-GENERAL_UNION: Final = "org.apache.kafka.connect.data.Union"
-GENERAL_ENUM: Final = "org.apache.kafka.connect.data.Enum"
 
 CONNECT_NAME: Final = "connect.name"
 CONNECT_DOC: Final = "connect.doc"

@@ -12,6 +12,7 @@ from connect.data.schema import DATE, DECIMAL, TIME, TIMESTAMP
 from converters.avro import names
 from converters.avro.model import NAMED, NO_DEFAULT, AvroType
 from converters.avro.settings import AvroSettings
+from converters.registry.settings import GENERAL_ENUM, GENERAL_UNION
 
 _LOG = logging.getLogger(__name__)
 
@@ -173,7 +174,7 @@ class _Conversion:
                 parameters[key] = avro.doc
             if not settings.discard_type_doc_default and avro.default is not None:
                 parameters[names.ENUM_DEFAULT + avro.short_name] = avro.default
-        mark = names.GENERAL_ENUM if settings.generalized_sums else names.ENUM
+        mark = GENERAL_ENUM if settings.generalized_sums else names.ENUM
         parameters[mark] = avro.name or ""
         for index, symbol in enumerate(avro.symbols):
             parameters[f"{mark}.{symbol}"] = str(index) if settings.generalized_sums else symbol
@@ -201,7 +202,7 @@ class _Conversion:
     def _members(self, avro: AvroType, built: Schema) -> tuple[Field, ...]:
         if self._settings.generalized_sums:
             built.name = f"connect_union_{self._next_union()}"
-            built.parameters = {names.GENERAL_UNION: built.name}
+            built.parameters = {GENERAL_UNION: built.name}
         else:
             built.name = names.UNION
         fields: list[Field] = []

@@ -11,6 +11,7 @@ from converters.json_schema import settings as marks
 from converters.json_schema.settings import JsonSchemaSettings
 from converters.json_schema.to_connect import is_union
 from converters.json_schema.writing import compile_shape
+from converters.registry.settings import GENERAL_ENUM
 
 _NUMBERS = {
     Type.INT8: "integer",
@@ -124,7 +125,7 @@ class _Conversion:
                 return built
 
     def _string(self, schema: Schema) -> dict[str, Any]:
-        for mark in (marks.GENERAL_ENUM, marks.ENUM):
+        for mark in (GENERAL_ENUM, marks.ENUM):
             if mark in schema.parameters:
                 prefix = mark + "."
                 symbols = [

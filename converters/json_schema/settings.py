@@ -14,8 +14,6 @@ NAMESPACE: Final = "io.confluent.connect.json"
 ID: Final = f"{NAMESPACE}.Id"
 ENUM: Final = f"{NAMESPACE}.Enum"
 ONE_OF: Final = f"{NAMESPACE}.OneOf"
-GENERAL_UNION: Final = "org.apache.kafka.connect.data.Union"
-GENERAL_ENUM: Final = "org.apache.kafka.connect.data.Enum"
 NULL_SYMBOL: Final = "<NULL>"
 
 

@@ -14,6 +14,7 @@ from connect.data.schema import DECIMAL
 from converters.json_schema import settings as marks
 from converters.json_schema.documents import Document, resolve
 from converters.json_schema.settings import JsonSchemaSettings
+from converters.registry.settings import GENERAL_ENUM, GENERAL_UNION
 
 _NUMBERS = {t.value: t for t in Type if t.is_primitive}
 _NULL: Any = {"type": "null"}
@@ -105,7 +106,7 @@ class _Conversion:
 
     def _symbols(self, json_schema: dict[str, Any]) -> dict[str, str]:
         general = self._settings.generalized_sums
-        mark = marks.GENERAL_ENUM if general else marks.ENUM
+        mark = GENERAL_ENUM if general else marks.ENUM
         parameters = {mark: ""}
         values = json_schema["enum"] if "enum" in json_schema else [json_schema["const"]]
         for index, value in enumerate(values):
@@ -176,7 +177,7 @@ class _Conversion:
         if self._settings.generalized_sums:
             name = f"connect_union_{self._unions}"
             self._unions += 1
-            built.parameters = {marks.GENERAL_UNION: name}
+            built.parameters = {GENERAL_UNION: name}
             prefix = "connect_union_field_"
         else:
             name = marks.ONE_OF
@@ -323,7 +324,7 @@ def plain_value(schema: Schema, value: Any) -> Any:
 def is_union(schema: Schema) -> bool:
     """Whether a struct stands for a union, one field a member."""
     return schema.type is Type.STRUCT and (
-        schema.name == marks.ONE_OF or marks.GENERAL_UNION in schema.parameters
+        schema.name == marks.ONE_OF or GENERAL_UNION in schema.parameters
     )
 
 

@@ -12,6 +12,7 @@ from connect import DataError, Field, Schema, Type
 from connect.data.schema import DATE, DECIMAL, TIME, TIMESTAMP
 from converters.protobuf import settings as marks
 from converters.protobuf.settings import WRAPPERS, ProtobufSettings, enum_mark, is_union
+from converters.registry.settings import GENERAL_UNION
 
 _SCALARS = {
     Type.INT8: "int32",
@@ -144,7 +145,7 @@ class _Writing:
 
     def _oneof(self, message: _Message, union: Field, depth: int) -> None:
         schema = union.schema
-        name = schema.parameters.get(marks.GENERAL_UNION)
+        name = schema.parameters.get(GENERAL_UNION)
         if name is None:
             given = (schema.name or "").removeprefix(marks.UNION).lstrip(".")
             name = given.rpartition(".")[2] or union.name

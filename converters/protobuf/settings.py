@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from connect import Schema, Type
-from converters.registry.settings import FormatSettings, setting
+from converters.registry.settings import GENERAL_ENUM, GENERAL_UNION, FormatSettings, setting
 
 NAMESPACE: Final = "io.confluent.connect.protobuf"
 DEFAULT_NAME: Final = "ConnectDefault"
@@ -16,8 +16,6 @@ UNION: Final = f"{NAMESPACE}.Union"
 TAG: Final = f"{NAMESPACE}.Tag"
 TYPE: Final = f"{NAMESPACE}.Type"
 WRAPPER: Final = f"{NAMESPACE}.Wrapper"
-GENERAL_UNION: Final = "org.apache.kafka.connect.data.Union"
-GENERAL_ENUM: Final = "org.apache.kafka.connect.data.Enum"
 DECIMAL_PRECISION: Final = "connect.decimal.precision"
 
 DECIMAL_MESSAGE: Final = "confluent.type.Decimal"

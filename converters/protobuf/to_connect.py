@@ -8,6 +8,7 @@ from typing import Any
 from connect import DataError, Field, Schema, SchemaBuilder, Type
 from converters.protobuf import settings as marks
 from converters.protobuf.settings import WRAPPERS, ProtobufSettings
+from converters.registry.settings import GENERAL_ENUM, GENERAL_UNION
 
 _SCALARS = {
     "INT32": Type.INT32,
@@ -142,7 +143,7 @@ class _Conversion:
     def _union(self, oneof: Any) -> Schema:
         builder = SchemaBuilder(Type.STRUCT).optional()
         if self._settings.generalized_sums:
-            builder.name(oneof.name).parameter(marks.GENERAL_UNION, oneof.name)
+            builder.name(oneof.name).parameter(GENERAL_UNION, oneof.name)
         else:
             builder.name(f"{marks.UNION}.{self._name(oneof)}")
         for field in oneof.fields:
@@ -188,7 +189,7 @@ class _Conversion:
         return schema
 
     def _enum(self, enum: Any) -> Schema:
-        mark = marks.GENERAL_ENUM if self._settings.generalized_sums else marks.ENUM
+        mark = GENERAL_ENUM if self._settings.generalized_sums else marks.ENUM
         parameters = {mark: enum.name}
         parameters.update({f"{mark}.{v.name}": str(v.number) for v in enum.values})
         kind = Type.INT32 if self._settings.int_for_enums else Type.STRING

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from connect import Config, ConfigDef, ConfigType, Importance
+
+# How unions and enums are marked when all formats are to understand them.
+GENERAL_UNION: Final = "org.apache.kafka.connect.data.Union"
+GENERAL_ENUM: Final = "org.apache.kafka.connect.data.Enum"
 
 
 def setting(key: str, default: Any, doc: str, **more: Any) -> Any:

@@ -1,8 +1,8 @@
 """A small process that cleans up after an owner who could not: killed, crashed, or out of memory.
 
-The owner starts it with a directory, and writes one line to its standard input for each process
-that must not outlive him. When the owner is gone, however that came about, the guard ends those
-processes and removes the directory.
+The owner starts it, with a directory if there is one to remove, and writes one line to its standard
+input for each process that must not outlive him. When the owner is gone, however that came about,
+the guard ends those processes and removes the directory.
 """
 
 import os
@@ -25,15 +25,14 @@ _LOOK_SECONDS = 1
 class Guard:
     """The owner's side: a context in which processes and a directory are under guard."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path | None = None) -> None:
         # -c rather than -m, and our own path: the guard must run wherever we could be imported.
         self._process = subprocess.Popen(
             [
                 sys.executable,
                 "-c",
                 "from penstock.stack import guard; guard.main()",
-                str(directory),
+                *([str(directory)] if directory else []),
             ],
             stdin=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -79,4 +78,5 @@ def main() -> None:
     for line in pending.decode().splitlines():
         pid, sig, started = line.split(" ", 2)
         Process(int(pid), started).stop(signal.Signals(int(sig)))
-    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    for directory in sys.argv[1:]:
+        shutil.rmtree(directory, ignore_errors=True)

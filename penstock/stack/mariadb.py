@@ -1,15 +1,13 @@
 """A MariaDB or MySQL of one's own from the binaries the system has, as long as it is needed."""
 
 import os
-import pwd
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from penstock.errors import UserError
-from penstock.stack.process import Launch, Service, free_port, listens
+from penstock.stack.process import Launch, Service, free_port, listens, run_as, server_user
 
 # Packages keep the server off an ordinary user's PATH.
 _PACKAGED = ("/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/opt/homebrew/bin")
@@ -53,7 +51,7 @@ def find_binaries(environment: Mapping[str, str] = os.environ) -> Binaries:
 def prepare(directory: Path) -> Launch:
     """Create the data directory and say how to start it. The address is a URL."""
     binaries = find_binaries()
-    user = _server_user()
+    user = server_user("mysql", "nobody", missing=MariaDbMissingError)
     if user is not None:
         shutil.chown(directory, user)
     data, first = directory / "data", directory / "first.sql"
@@ -70,9 +68,7 @@ def prepare(directory: Path) -> Launch:
         ]  # fmt: skip
     else:
         command = [binaries.server, "--no-defaults", "--initialize-insecure", f"--datadir={data}"]
-    done = _run(command, user, directory)
-    if done.returncode != 0:
-        raise UserError(f"{command[0]} failed in {directory}:\n{done.stdout}{done.stderr}")
+    run_as(user, command, directory)
     port = free_port()
     settings: dict[str, str | None] = {
         **_SETTINGS,
@@ -90,33 +86,4 @@ def prepare(directory: Path) -> Launch:
         command=[binaries.server, "--no-defaults", *flags],
         log=directory / "mariadb.log",
         user=user,
-    )
-
-
-def _run(command: list[str], user: str | None, directory: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        user=user,
-        group=pwd.getpwnam(user).pw_gid if user else None,
-        extra_groups=[] if user else None,
-        cwd=directory,
-    )
-
-
-def _server_user() -> str | None:
-    """The server refuses to run as root; then it runs as one of these. None: as ourselves."""
-    if os.geteuid() != 0:
-        return None
-    for name in ("mysql", "nobody"):
-        try:
-            pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return name
-    raise MariaDbMissingError(
-        "MariaDB does not run as root, and this machine has neither a user 'mysql' nor 'nobody': "
-        "run as an ordinary user."
     )

@@ -1,26 +1,23 @@
 """A PostgreSQL of one's own from the binaries the system has, for as long as it is needed."""
 
 import os
-import pwd
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import UserError
-from penstock.stack.process import Launch, Service, free_port
+from penstock.stack.process import Launch, Service, free_port, run_as, server_user
 
 # Where packages put the server when they leave it off the PATH.
 _PACKAGED = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 ROLE = "penstock"
 
-# Nothing here needs to survive a crash, so nothing waits for the disk. `logical` lets change data
-# capture be tried.
+# Nothing here needs to survive a crash of the machine, so nothing waits for the disk. What is
+# committed survives a crash of the server. `logical` lets change data capture be tried.
 _SETTINGS = {
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "wal_level": "logical",
     "max_connections": "50",
@@ -54,11 +51,12 @@ def _version(place: Path) -> int:
 def prepare(directory: Path) -> Launch:
     """Create the database cluster and say how to start it. The address is a libpq URL."""
     binaries = find_binaries()
-    user = _server_user()
+    user = server_user("postgres", "nobody", missing=PostgresMissingError)
     if user is not None:
         shutil.chown(directory, user)
     data = directory / "data"
-    _initialise([str(binaries / "initdb"), "-D", str(data)], user, directory)
+    options = ["-U", ROLE, "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions"]
+    run_as(user, [str(binaries / "initdb"), "-D", str(data), *options], directory)
     port = free_port()
     settings = {
         **_SETTINGS,
@@ -76,38 +74,6 @@ def prepare(directory: Path) -> Launch:
         # Its immediate shutdown. SIGKILL would leave its shared memory behind.
         stop_signal=signal.SIGQUIT,
     )
-
-
-def _server_user() -> str | None:
-    """PostgreSQL refuses to run as root; then it runs as one of these. None: as ourselves."""
-    if os.geteuid() != 0:
-        return None
-    for name in ("postgres", "nobody"):
-        try:
-            pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return name
-    raise PostgresMissingError(
-        "PostgreSQL does not run as root, and this machine has neither a user 'postgres' nor "
-        "'nobody': run as an ordinary user."
-    )
-
-
-def _initialise(initdb: list[str], user: str | None, directory: Path) -> None:
-    options = ["-U", ROLE, "-A", "trust", "-E", "UTF8", "--locale=C", "-N", "--no-instructions"]
-    done = subprocess.run(
-        [*initdb, *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        user=user,
-        group=pwd.getpwnam(user).pw_gid if user else None,
-        extra_groups=[] if user else None,
-        cwd=directory,
-    )
-    if done.returncode != 0:
-        raise UserError(f"initdb failed in {directory}:\n{done.stdout}{done.stderr}")
 
 
 def _is_ready(data: Path) -> bool:

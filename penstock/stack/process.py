@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import UserError
 
@@ -107,9 +108,7 @@ def start(launch: Launch, started: Callable[[Process], None], *, seconds: float 
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            user=launch.user,
-            group=pwd.getpwnam(launch.user).pw_gid if launch.user else None,
-            extra_groups=[] if launch.user else None,
+            **_as(launch.user),
             cwd=launch.log.parent,
             # A session of its own: Ctrl-C in the terminal is for us, and we stop it in our order.
             start_new_session=True,
@@ -128,6 +127,35 @@ def start(launch: Launch, started: Callable[[Process], None], *, seconds: float 
     # about a running child when it is collected; Process.stop reaps.
     child.returncode = 0
     return process
+
+
+def server_user(*names: str, missing: type[UserError]) -> str | None:
+    """Who runs a server that refuses to run as root: the first of these. None: we ourselves."""
+    if os.geteuid() != 0:
+        return None
+    for name in names:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name).pw_name
+    raise missing(
+        "The server does not run as root, and this machine has no user "
+        f"{' or '.join(map(repr, names))}: run as an ordinary user."
+    )
+
+
+def run_as(user: str | None, command: list[str], directory: Path) -> None:
+    """Run a step that comes before a server's start; what it says is in the error if it fails."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=directory, **_as(user)
+    )
+    if done.returncode != 0:
+        raise UserError(f"{command[0]} failed in {directory}:\n{done.stdout}{done.stderr}")
+
+
+def _as(user: str | None) -> dict[str, Any]:
+    """Subprocess's arguments for another user, with his group alone."""
+    if user is None:
+        return {}
+    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
 
 def wait_until_ready(

@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from confluent_kafka import IsolationLevel, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import OffsetSpec
 
 from tests.support.cluster import cluster
 from tests.support.processes import descendants, is_task
+from tests.support.topics import admin_client
 from tests.support.waiting import wait_for
 from tests.support.worker import read_lines, standalone
 
@@ -77,7 +78,7 @@ def test_exactly_once_survives_kills(kafka, topic, tmp_path, consume_all):
     name = f"killed-{topic}"
     count = 100 * KILLS
     chance = seeded()
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
     with cluster(
         kafka,
         tmp_path,

@@ -6,11 +6,10 @@ SPARK_CHAOS_RECORDS and SPARK_CHAOS_KILLS say how many; `make chaos` runs a mill
 import os
 import random
 import signal
-from pathlib import Path
 
 import pytest
 
-from tests.support.processes import descendants
+from tests.support.processes import command, descendants
 from tests.support.spark_output import (
     DELTA,
     delta_files,
@@ -124,10 +123,3 @@ def kill_one(worker, chance):
     target = chance.choice([task, driver, *readers[-1:]])
     print(f"killed {command(target)[:60]}")  # noqa: T201
     os.kill(target, signal.SIGKILL)
-
-
-def command(pid):
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""

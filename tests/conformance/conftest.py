@@ -3,13 +3,13 @@
 from collections import Counter
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from tests.conformance.catalogue import catalogue
 from tests.conformance.intended import verdict
 from tests.conformance.pair import both
 from tests.conformance.sides import run_sides
 from tests.oracle import echo, worker
+from tests.support.topics import admin_client
 
 TALLY = pytest.StashKey[Counter]()
 
@@ -35,7 +35,7 @@ def oracle(kafka, say, oracle_plugins):
 
 @pytest.fixture(scope="session")
 def admin(kafka):
-    return AdminClient({"bootstrap.servers": kafka, "log_level": 3})
+    return admin_client(kafka)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,8 @@ from tests.conformance.scenarios import (
     as_bytes,
 )
 from tests.oracle.rendering import canonical
-from tests.support.topics import Out, consume_all, produce
+from tests.support.topics import Out, admin_client, consume_all, produce
+from tests.support.waiting import wait_for
 
 # More at once would only wait for each other on a small machine.
 AT_ONCE = 12
@@ -39,7 +39,7 @@ class Side:
         self.name = name
         self._rest = httpx.Client(base_url=url, timeout=90, trust_env=False)
         self._bootstrap = bootstrap
-        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+        self._admin = admin_client(bootstrap)
         self._folder = folder
         run = uuid.uuid4().hex[:6]
         self._names = (f"{run}-{number:03}-{name}" for number in itertools.count())
@@ -61,19 +61,19 @@ class Side:
         for each in running:
             each.file = self._folder / f"{each.name}.jsonl"
             self._create(each)
-        deadline = time.monotonic() + SECONDS
-        waiting = [each for each in running if each.outcomes is None]
-        while waiting:
+
+        def waiting() -> list[_Running]:
+            return [each for each in running if not each.over and each.outcomes is None]
+
+        def done() -> bool:
             states = self._rest.get("/connectors?expand=status").json()
-            for each in waiting:
+            for each in waiting():
                 self._look(each, states[each.name]["status"])
-            waiting = [each for each in waiting if not each.over and each.outcomes is None]
-            if not waiting:
-                break
-            assert time.monotonic() < deadline, (
-                f"{self.name}: not done within {SECONDS} s: {[w.scenario.title for w in waiting]}"
-            )
-            time.sleep(0.1)
+            return not waiting()
+
+        wait_for(
+            done, lambda: f"{self.name}: {[each.scenario.title for each in waiting()]}", SECONDS
+        )
         for each in running:
             if not each.refused:
                 self._rest.delete(f"/connectors/{each.name}").raise_for_status()
@@ -191,7 +191,7 @@ def run_sides(
     say: Callable[[str], None],
 ) -> list[list[list[Outcome]]]:
     """By side and scenario, the outcomes of all. The sides work at the same time."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    admin = admin_client(bootstrap)
     results: list[list[list[Outcome]]] = [[] for _ in sides]
     with ThreadPoolExecutor(len(sides)) as pool:
         for start in range(0, len(scenarios), AT_ONCE):
@@ -297,26 +297,26 @@ _KEPT = {"retention.ms": "-1"}
 
 
 def create_topics(admin: AdminClient, names: Sequence[str]) -> None:
-    deadline = time.monotonic() + 30
     wanted = list(names)
-    while wanted:
+
+    def created() -> bool:
         futures = admin.create_topics(
             [NewTopic(n, 1, replication_factor=1, config=_KEPT) for n in wanted]
         )
-        again = []
         for name, done in futures.items():
             error = done.exception(30)
             # One that was just deleted may still be on its way out.
             if isinstance(error, KafkaException) and (
                 error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS
             ):
-                again.append(name)
-            elif error:
+                continue
+            if error:
                 raise error
-        wanted = again
-        assert time.monotonic() < deadline, f"topics that can't be created: {wanted}"
-        if wanted:
-            time.sleep(0.1)
+            wanted.remove(name)
+        return not wanted
+
+    if wanted:
+        wait_for(created, lambda: f"topics that are still there: {wanted}")
 
 
 def delete_topics(admin: AdminClient, names: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """REST answers, request by request, beside those of Apache Kafka Connect."""
 
 import json
-import time
 
 import httpx
 import pytest
@@ -15,6 +14,7 @@ from tests.conformance.rest_cases import (
     requests,
 )
 from tests.conformance.sides import create_topics, delete_topics
+from tests.support.waiting import wait_for
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
 
@@ -43,18 +43,15 @@ def answers_of(side, file):
 
 def answer(side, request, file):
     name = f"{NAME}-{side.name}"
-    deadline = time.monotonic() + SECONDS
-    while True:
-        content = request.content
-        response = side.request(
-            request.method,
-            request.path.replace(NAME, name),
-            content and content.replace(NAME.encode(), name.encode()),
-        )
-        if settled(response, request):
-            break
-        assert time.monotonic() < deadline, f"{side.name}: {request.title}: {response.text[:500]}"
-        time.sleep(0.1)
+    content = request.content and request.content.replace(NAME.encode(), name.encode())
+    said = []
+
+    def asked() -> httpx.Response | None:
+        response = side.request(request.method, request.path.replace(NAME, name), content)
+        said[:] = [response.text[:500]]
+        return response if settled(response, request) else None
+
+    response = wait_for(asked, lambda: f"{side.name}: {request.title}: {said}", SECONDS)
     try:
         body = response.json()
     except ValueError:

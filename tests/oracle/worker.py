@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from confluent_kafka.admin import AdminClient
 
 from penstock.stack import jars, jvm, kafka, throwaway
 from penstock.stack.java import find_java
 from penstock.stack.process import Launch, Process, Service, free_port
+from tests.support.topics import admin_client
 
 BUNDLE = jars.Bundle(
     "oracle",
@@ -101,7 +101,7 @@ def distributed(
         with _worker("ConnectDistributed", bootstrap, settings, say, options) as (launch, process):
             yield Oracle(launch.service.address, settings["group.id"], launch.log, process.pid)
     finally:
-        admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+        admin = admin_client(bootstrap)
         topics = [settings[f"{kind}.storage.topic"] for kind in _STORES]
         for done in admin.delete_topics(topics).values():
             done.exception()  # one that a failed start did not create is no loss

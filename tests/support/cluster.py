@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import signal
 import ssl
 import subprocess
 import sys
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from confluent_kafka.admin import AdminClient
 
+from tests.support import processes
+from tests.support.topics import admin_client
 from tests.support.waiting import wait_for
 from tests.support.worker import ROOT, START_SECONDS, RunningWorker, _url
 
@@ -64,7 +64,7 @@ class Cluster:
         properties.write_text("".join(f"{k}={v}\n" for k, v in every.items()))
         log = self._folder / f"worker{number}.log"
         with log.open("wb") as output:
-            process = subprocess.Popen(
+            process = processes.start(
                 [sys.executable, "-m", "penstock", "worker", properties],
                 stdout=output,
                 stderr=output,
@@ -139,19 +139,10 @@ class Cluster:
         )
 
     def close(self) -> None:
-        alive = [process for process in self._started if process.poll() is None]
-        for process in alive:
-            process.send_signal(signal.SIGCONT)
-            process.send_signal(signal.SIGTERM)
-        for process in alive:
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        processes.stop(*self._started)
         for worker in self.workers:
             worker.rest.close()
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 3})
+        admin = admin_client(self.bootstrap)
         topics = [self.settings[f"{kind}.storage.topic"] for kind in _STORES]
         for done in admin.delete_topics(topics).values():
             done.exception()  # a cluster that never started has none

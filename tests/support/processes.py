@@ -1,36 +1,77 @@
-"""What runs below a process."""
+"""Processes that tests start, and what runs below them."""
 
+import functools
+import signal
 import subprocess
 from pathlib import Path
+from typing import Any
+
+from penstock.stack.guard import Guard
+from penstock.stack.process import Process
+
+
+def start(words: list, **options: Any) -> subprocess.Popen:
+    """Run a command that does not outlive the tests, even if they are killed."""
+    process = subprocess.Popen(words, **options)
+    guard().watch(Process.of(process.pid))
+    return process
+
+
+def stop(*processes: subprocess.Popen, seconds: float = 60) -> None:
+    """End those that still run: SIGTERM to all, and SIGKILL to who is not gone in time."""
+    running = [process for process in processes if process.poll() is None]
+    for process in running:
+        process.send_signal(signal.SIGCONT)  # one that is held hears nothing
+        process.send_signal(signal.SIGTERM)
+    for process in running:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@functools.cache
+def guard() -> Guard:
+    """One for everything that this process starts; it acts when the process is gone."""
+    return Guard()
 
 
 def descendants(pid: int) -> list[int]:
     """The pids of all processes below one."""
-    listing = subprocess.run(
-        ["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True
-    )
-    parents = [tuple(map(int, line.split())) for line in listing.stdout.splitlines()]
-    found, queue = [], [pid]
-    while queue:
-        below = [child for child, parent in parents if parent == queue[0]]
-        queue = [*queue[1:], *below]
-        found += below
-    return found
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (fields := stat(int(entry.name))):
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [pid]
+    for member in found:  # grows while it is walked
+        found += children.get(member, [])
+    return found[1:]
 
 
 def alive(pid: int) -> bool:
     """Whether a process runs; one that only waits to be reaped does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    fields = stat(pid)
+    return fields is not None and fields[0] not in "ZX"
 
 
 def is_task(pid: int) -> bool:
     """A task process is a child of the fork server, which itself is a child of the worker."""
+    fields = stat(pid)
+    return fields is not None and b"forkserver" in command(int(fields[1]))
+
+
+def command(pid: int) -> bytes:
+    """Its command line, with a zero byte after each word; empty if it is gone."""
     try:
-        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-        command = Path(f"/proc/{parent}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return b"forkserver" in command
+        return b""
+
+
+def stat(pid: int) -> list[str] | None:
+    """What Linux tells about it behind the command, which may hold spaces: state, parent, …"""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from contextlib import ExitStack, contextmanager
 
 import httpx
+
+from tests.support.http_server import JSON, Handler, serving
 
 
 class Door:
@@ -16,61 +15,44 @@ class Door:
 
     def __init__(self, target: str) -> None:
         self._target = target
-        self._server: ThreadingHTTPServer | None = None
-        self._address = ("127.0.0.1", 0)
+        self._running = ExitStack()
+        self._port = 0
         self.failing = False
+        self.url = ""
         self.open()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._address[1]}"
 
     def open(self) -> None:
         """Listen, at the same port as ever."""
-        self._server = ThreadingHTTPServer(self._address, self._handler())
-        self._server.daemon_threads = True
-        self._address = ("127.0.0.1", self._server.server_port)
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        self.url = self._running.enter_context(serving(self._handler(), self._port))
+        self._port = int(self.url.rpartition(":")[2])
 
     def shut(self) -> None:
         """Whoever knocks is refused."""
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
+        self._running.close()
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[Handler]:
         door = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Passing(Handler):
             # One request a connection, so that none outlives a shut door.
             protocol_version = "HTTP/1.0"
 
             def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                body = self.body()
                 if door.failing:
-                    status, data = 500, b'{"error_code": 50001, "message": "the disk is full"}'
-                else:
-                    found = httpx.request(
-                        self.command,
-                        door._target + self.path,
-                        content=body,
-                        headers={"Content-Type": "application/json"},
-                        trust_env=False,
-                    )
-                    status, data = found.status_code, found.content
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                    full = b'{"error_code": 50001, "message": "the disk is full"}'
+                    self.reply(500, JSON, full)
+                    return
+                found = httpx.request(
+                    self.command,
+                    door._target + self.path,
+                    content=body,
+                    headers=JSON,
+                    trust_env=False,
+                )
+                self.reply(found.status_code, JSON, found.content)
 
-            do_GET = do_POST = answer  # noqa: N815
-
-            def log_message(self, *_args: Any) -> None:
-                pass
-
-        return Handler
+        return Passing
 
 
 @contextmanager

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from confluent_kafka.admin import (
-    AdminClient,
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialUpsertion,
@@ -15,6 +14,7 @@ from confluent_kafka.admin import (
 from penstock.stack.process import free_port
 from tests.support.broker import own_broker
 from tests.support.keystores import KEY_PASSWORD, STORE_PASSWORD, certificate, new_key, trust
+from tests.support.topics import admin_client
 
 PASSWORD = "a'lice \\ s3cret; user=x"
 LOGINS = {
@@ -67,7 +67,7 @@ def secured_broker(say: Callable[[str], None], stores: Path) -> Iterator[Address
         "listener.name.secure.ssl.client.auth": "required",
     }
     with own_broker(say, settings, plain) as broker:
-        admin = AdminClient({"bootstrap.servers": broker.address})
+        admin = admin_client(broker.address)
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
         alice = UserScramCredentialUpsertion("alice", info, PASSWORD.encode())
         for done in admin.alter_user_scram_credentials([alice]).values():

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,7 +12,7 @@ from typing import Self
 
 import pyspark
 
-from tests.support.processes import alive, descendants
+from tests.support.processes import alive, command, descendants, start, stop
 from tests.support.waiting import wait_for
 
 HOME = Path(pyspark.__file__).parent
@@ -32,7 +31,7 @@ class Cluster:
     def executors(self) -> list[int]:
         """The pids of the executors' JVMs."""
         below = [pid for worker in self.workers for pid in descendants(worker)]
-        return [pid for pid in below if b"CoarseGrainedExecutorBackend" in _command(pid)]
+        return [pid for pid in below if b"CoarseGrainedExecutorBackend" in command(pid)]
 
 
 @contextmanager
@@ -92,7 +91,7 @@ class _Server:
     def __init__(self, log: Path, run: list, environment: dict[str, str]) -> None:
         self._log = log
         with log.open("wb") as output:
-            self._process = subprocess.Popen(
+            self._process = start(
                 [HOME / "bin" / run[0], *run[1:]],
                 stdout=output,
                 stderr=output,
@@ -123,19 +122,7 @@ class _Server:
 
     def __exit__(self, *_: object) -> None:
         below = descendants(self.pid)
-        self._process.terminate()
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        stop(self._process, seconds=20)
         for pid in below:
             if alive(pid):
                 os.kill(pid, signal.SIGKILL)
-
-
-def _command(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""

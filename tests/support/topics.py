@@ -1,5 +1,6 @@
 """Topics of a test's own, written and read in the simplest way."""
 
+import logging
 import time
 import uuid
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,9 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.waiting import wait_for
+
+# What Kafka's clients have to say is shown with a test that fails, and not among all others' dots.
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -22,12 +26,16 @@ class Out:
     timestamp: int | None = None
 
 
+def admin_client(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap}, logger=log)
+
+
 class Topics:
     """Creates topics under names nobody else has; `delete_all` takes them away."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
-        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+        self._admin = admin_client(bootstrap)
         self._created: list[str] = []
 
     def create(
@@ -68,7 +76,7 @@ def produce(
     """Write records, wait until all are acknowledged, and return where each of them is."""
     # Idempotent, so that a record that is sent again does not land behind later ones.
     producer = Producer(
-        {"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True}
+        {"bootstrap.servers": bootstrap, "linger.ms": 5, "enable.idempotence": True}, logger=log
     )
     written: dict[int, TopicPartition] = {}
     failed: list[KafkaError] = []
@@ -116,7 +124,8 @@ def consume_all(
             "enable.partition.eof": True,
             "isolation.level": isolation,
             "fetch.wait.max.ms": 50,
-        }
+        },
+        logger=log,
     )
     messages: list[Message] = []
     deadline = time.monotonic() + timeout
@@ -150,7 +159,8 @@ def read_up_to_now(bootstrap: str, topic: str) -> list[bytes | None]:
             "group.id": f"reader-{uuid.uuid4().hex}",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 50,
-        }
+        },
+        logger=log,
     )
     values: list[bytes | None] = []
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from tests.support import processes
 from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +93,7 @@ def standalone(
     properties.write_text("".join(f"{k}={v}\n" for k, v in offered.items()))
     log = folder / "worker.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        process = processes.start(
             [sys.executable, "-m", "penstock", "standalone", properties, *connector_files],
             stdout=output,
             stderr=output,
@@ -114,13 +115,7 @@ def standalone(
     finally:
         if worker is not None:
             worker.rest.close()
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        processes.stop(process)
 
 
 def _url(process: subprocess.Popen, log: Path) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+from confluent_kafka.admin import ConfigResource, ResourceType
 
 from tests.support.cluster import forwarded
-from tests.support.topics import consume_all
+from tests.support.topics import admin_client, consume_all
 from tests.support.waiting import wait_for
 from tests.support.worker import json_lines
 
@@ -247,7 +247,7 @@ def test_sink_without_its_topics_is_deleted(three, connect, make_topic, tmp_path
     }
     connect("homeless", {**sink, "topics": f"{gone},{missing}"})
     three.wait_all_running({"homeless": 1})
-    admin = AdminClient({"bootstrap.servers": three.bootstrap})
+    admin = admin_client(three.bootstrap)
     for done in admin.delete_topics([gone]).values():
         done.result()
     assert three.workers[1].rest.delete("/connectors/homeless").status_code == 204
@@ -486,7 +486,7 @@ def test_work_and_states_survive_the_whole_cluster(new_cluster, make_topic):
 
 
 def described(bootstrap, topic):
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = admin_client(bootstrap)
     resource = ConfigResource(ResourceType.TOPIC, topic)
     [settings] = admin.describe_configs([resource]).values()
     partitions = admin.list_topics(topic, timeout=10).topics[topic].partitions

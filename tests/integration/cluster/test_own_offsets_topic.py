@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+from confluent_kafka.admin import ConfigResource, ResourceType
 
 from tests.support.cluster import cluster
+from tests.support.topics import admin_client
 from tests.support.waiting import wait_for
 
 PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
@@ -31,7 +32,7 @@ def own(make_topic, kafka):
     """The name of an offsets topic that is not there yet; it is gone after the test."""
     name = f"{make_topic()}-offsets"
     yield name
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
     admin.delete_topics([name])[name].exception()
 
 
@@ -91,7 +92,7 @@ def test_topic_is_made_and_has_the_offsets_and_the_clusters_a_copy(
     clusters = workers.settings["offset.storage.topic"]
     wait_for(lambda: stored(consume_all, clusters, name) == {"0": 50}, "the copy")
     resource = ConfigResource(ResourceType.TOPIC, own)
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
     assert (
         admin.describe_configs([resource])[resource].result()["cleanup.policy"].value == "compact"
     )

@@ -40,10 +40,21 @@ def test_answers_and_refusals_are_reported(kafka, make_topic, consume_all):
         "input_record_offset": b"0",
         "input_record_timestamp": b"1234",
         "url": f"{service.url}/in".encode(),
-        "status": b"200",
+        "status_code": b"200",
+        "reason_phrase": b"OK",
     }
     assert b"HTTP 422 Unprocessable Entity: no such item" in refused.value()
-    assert dict(refused.headers())["input_record_offset"] == b"1"
+    told = dict(refused.headers())
+    assert told.pop("error_message") == refused.value()
+    assert told == {
+        "input_record_topic": b"test",
+        "input_record_partition": b"0",
+        "input_record_offset": b"1",
+        "url": f"{service.url}/in".encode(),
+        "status_code": b"422",
+        "reason_phrase": b"Unprocessable Entity",
+        "response_content": b"no such item",
+    }
 
 
 def test_reports_that_can_not_be_written_fail_the_task():

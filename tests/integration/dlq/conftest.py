@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient
 
 from dlq.reader import Reader
 from penstock.cli import main
+from tests.support import processes
+from tests.support.topics import admin_client
 from tests.support.waiting import wait_for
 from tests.support.worker import ROOT, standalone
 
@@ -40,7 +41,7 @@ def worker(kafka, tmp_path_factory, indexes):
     with standalone(kafka, folder, **settings) as running:
         running.properties = folder / "worker.properties"
         yield running
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
     admin.delete_topics([STATE_TOPIC])[
         STATE_TOPIC
     ].exception()  # it is there only if a test changed a state
@@ -78,7 +79,7 @@ def start(arguments):
     running = []
 
     def start(*words):
-        process = subprocess.Popen(
+        process = processes.start(
             [sys.executable, "-m", "penstock", *arguments(*words)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -4,7 +4,6 @@ import json
 import time
 
 import pytest
-from confluent_kafka.admin import AdminClient
 from rich.console import Console
 
 from dlq import letter as names
@@ -17,7 +16,7 @@ from dlq.selection import Selection, State
 from dlq.showing import letter_document
 from penstock.dlq_show import letter_page
 from tests.integration.dlq.conftest import LETTERS
-from tests.support.topics import Out
+from tests.support.topics import Out, admin_client
 from tests.support.waiting import wait_for
 
 
@@ -91,7 +90,7 @@ def test_a_second_replay_takes_over_and_nothing_is_sent_twice(
 def test_a_topic_deleted_in_the_middle_ends_the_replay(desk, kafka, topic, letters, produce):
     """It is not created anew; the error names it, and what was not sent is open."""
     produce(letters, [dead(topic, n) for n in range(1500)])
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
 
     def delete(_progress):
         admin.delete_topics([topic])[topic].result()

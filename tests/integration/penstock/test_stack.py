@@ -13,15 +13,11 @@ import pytest
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from penstock.stack.process import Process, listens
-from tests.support import topics
+from tests.support import processes, topics
 from tests.support.fake_java import python_command
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.stack
-
-
-def _heed_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Commands:
@@ -37,19 +33,20 @@ class Commands:
         }
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        return processes.start(
             python_command("stack", *arguments),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env=self.environment,
-            # Tests that run in the background inherit an ignored SIGINT; a user's shell does not.
-            preexec_fn=_heed_ctrl_c,  # noqa: PLW1509 - nothing else runs in this process
         )
 
     def __call__(self, *arguments: str) -> str:
         with self.start(*arguments) as command:
             out, err = command.communicate(timeout=120)
+        # What it started stays, as it should; yet not longer than the tests.
+        for process in self.recorded():
+            processes.guard().watch(process)
         assert command.returncode == 0, err
         return out
 

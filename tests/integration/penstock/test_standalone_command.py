@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.support.processes import alive, descendants
+from tests.support.processes import alive, descendants, start
 from tests.support.waiting import wait_for
 from tests.support.worker import ROOT, standalone
 
@@ -124,7 +124,7 @@ def test_why_it_ends_is_told_before_it_shuts_down(kafka, topic, properties, tmp_
     )
     log = tmp_path / "log"
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        process = start(
             [sys.executable, "-m", "penstock", "standalone", path, *files],
             stderr=output,
             cwd=tmp_path,

@@ -10,6 +10,7 @@ import pytest
 
 from connect.plugins import CONNECTOR_TYPES, Plugins, PluginType
 from connect.plugins.discovery import discover
+from tests.support.processes import alive
 from tests.support.waiting import wait_for
 
 SINK = """
@@ -161,16 +162,7 @@ def test_output_and_leftovers_of_a_plugin_do_no_harm(tmp_path):
     (info,) = discover([str(tmp_path)], deadline=20)
     assert info.name == "noisy.N"
     pid = int((tmp_path / "pid").read_text())
-    wait_for(lambda: not runs(pid), "the end of the plugin's own child")
-
-
-def runs(pid):
-    """Whether a process does anything: a zombie waits for its new parent and does not."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    wait_for(lambda: not alive(pid), "the end of the plugin's own child")
 
 
 def test_what_is_announced_wrongly_is_broken(tmp_path):

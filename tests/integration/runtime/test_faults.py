@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support import topics
 from tests.support.broker import own_broker
+from tests.support.topics import admin_client
 from tests.support.waiting import wait_for
 from tests.support.worker import ROOT, json_lines, standalone
 
@@ -196,7 +196,7 @@ def test_dead_letter_topic_that_cannot_be_made_fails_the_task(
     assert f"{topic}-dlq" in trace
     assert "replication factor" in trace.lower()
     assert "errors.deadletterqueue.topic.replication.factor" in trace
-    assert f"{topic}-dlq" not in AdminClient({"bootstrap.servers": kafka}).list_topics().topics
+    assert f"{topic}-dlq" not in admin_client(kafka).list_topics().topics
 
 
 def test_dead_letter_that_cannot_be_written_fails_the_task(
@@ -283,7 +283,7 @@ def test_topic_deleted_under_a_sink_is_read_again_when_it_is_back(
         lambda: worker.rest.get("/connectors/bereft/offsets").json()["offsets"],
         "the offsets to be committed",
     )
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
     admin.delete_topics([topic])[topic].result(30)
     # It may be back already: brokers create topics that consumers ask for.
     admin.create_topics([topics.NewTopic(topic, 1, 1)])[topic].exception()
@@ -386,7 +386,7 @@ def test_sink_that_is_stopped_while_it_joins_leaves_its_group(
     worker, connect, topic, kafka, tmp_path
 ):
     """A slow member keeps the group from meeting; the sink's is gone when it is deleted."""
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
     group = f"connect-joining-{topic}"
 
     def members():

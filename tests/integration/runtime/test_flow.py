@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+from confluent_kafka.admin import ConfigResource, ResourceType
 
-from tests.support.topics import Out
+from tests.support.topics import Out, admin_client
 from tests.support.waiting import wait_for
 from tests.support.worker import json_lines, standalone
 
@@ -309,7 +309,7 @@ def test_topic_creation_groups_shape_the_topic(worker, connect, kafka, topic):
             "topic.creation.wide.retention.ms": 60000,
         },
     )
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = admin_client(kafka)
     made = wait_for(lambda: admin.list_topics(timeout=10).topics.get(name), "the topic", 60)
     assert len(made.partitions) == 3
     resource = ConfigResource(ResourceType.TOPIC, name)

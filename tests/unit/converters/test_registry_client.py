@@ -4,7 +4,6 @@ import base64
 import datetime as dt
 import ipaddress
 import ssl
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from connect import ConfigError, ConnectError, DataError, RetriableError, Schema
 from converters.avro import AvroConverter
 from tests.support.keystores import KEY_PASSWORD, STORE_PASSWORD, keytool, trust
 from tests.support.stub_registry import StubRegistry, stub_registry
+from tests.support.waiting import wait_for
 
 RECORD = Schema.struct("R").field("a", Schema.INT32).build()
 DATA = b"\0\0\0\0\x07\x0a"
@@ -147,14 +147,8 @@ def test_unknown_id_is_asked_for_again_after_a_while(stub):
             made.to_connect("t", DATA)
     assert len(stub.asked("GET /schemas/ids/7")) == 1
     stub.answers["GET /schemas/ids/7"] = FOUND
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            assert made.to_connect("t", DATA).value == {"a": 5}
-            break
-        except DataError:
-            assert time.monotonic() < deadline, "still taken as missing after 10 s"
-            time.sleep(0.05)
+    found = wait_for(lambda: unless_bad(made.to_connect, "t", DATA), "the schema to be found", 10)
+    assert found.value == {"a": 5}
 
 
 def test_refused_schema_is_not_sent_with_every_record(stub):
@@ -166,14 +160,18 @@ def test_refused_schema_is_not_sent_with_every_record(stub):
             made.from_connect("t", RECORD, {"a": 1})
     assert len(stub.asked()) == 1
     stub.answers["POST /subjects/t-value/versions"] = (200, {"id": 9})
-    deadline = time.monotonic() + 10
-    while True:
-        try:
-            assert made.from_connect("t", RECORD, {"a": 1})[4] == 9
-            break
-        except DataError:
-            assert time.monotonic() < deadline, "still taken as refused after 10 s"
-            time.sleep(0.05)
+    written = wait_for(
+        lambda: unless_bad(made.from_connect, "t", RECORD, {"a": 1}), "the schema to be taken", 10
+    )
+    assert written[4] == 9
+
+
+def unless_bad(convert, *arguments):
+    """What it gives; None as long as it is a DataError."""
+    try:
+        return convert(*arguments)
+    except DataError:
+        return None
 
 
 def test_newer_version_is_found_after_the_ttl(stub):
@@ -185,10 +183,9 @@ def test_newer_version_is_found_after_the_ttl(stub):
     )
     assert made.from_connect("t", RECORD, {"a": 1})[4] == 1
     stub.answers["GET /subjects/t-value/versions/latest"] = (200, {**latest, "id": 2, "version": 2})
-    deadline = time.monotonic() + 10
-    while made.from_connect("t", RECORD, {"a": 1})[4] != 2:
-        assert time.monotonic() < deadline, "still writing with version 1 after 10 s"
-        time.sleep(0.05)
+    wait_for(
+        lambda: made.from_connect("t", RECORD, {"a": 1})[4] == 2, "version 2 to be written with", 10
+    )
 
 
 # ---- several URLs, credentials, headers -----------------------------------------------------

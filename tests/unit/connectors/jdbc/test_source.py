@@ -5,6 +5,8 @@ import sqlite3
 from decimal import Decimal
 
 import pytest
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
 from connect import ConfigError, ConnectError, Schema
 from connect.testing import SourceHarness, SourceTaskSuite
@@ -126,6 +128,27 @@ def test_rows_of_one_moment_are_read_again_unless_all_were_safe(tmp_path):
         source.commit()
         fill(tmp_path, 1, "2024-01-01 00:00:02.000001", first=9)
         assert ids(source.poll(1)) == [9]
+
+
+@pytest.mark.parametrize("mode", ["incrementing", "timestamp", "timestamp+incrementing"])
+def test_connection_lost_behind_the_last_row_loses_no_row(tmp_path, monkeypatch, mode):
+    """When the server goes just as a query is ended, its rows are read again."""
+    run(tmp_path, ORDERS)
+    fill(tmp_path, 3)
+    lost = []
+
+    def rollback(connection):
+        if connection.in_transaction() and not lost:
+            lost.append(connection)
+            gone = sqlite3.OperationalError("database is locked")
+            raise OperationalError("ROLLBACK", {}, gone)
+        return whole(connection)
+
+    with SourceHarness(JdbcSourceConnector, config(tmp_path, mode)) as source:
+        whole = Connection.rollback
+        monkeypatch.setattr(Connection, "rollback", rollback)
+        assert ids(source.poll(3)) == [1, 2, 3]
+        assert lost
 
 
 def test_changed_rows_come_again(tmp_path):

@@ -15,6 +15,7 @@ from penstock.stack.process import (
     listens,
     start,
 )
+from tests.support import processes
 
 FOREVER = [sys.executable, "-c", "import signal; print('up', flush=True); signal.pause()"]
 
@@ -25,7 +26,7 @@ def launch_of(tmp_path, command, answers):
 
 def test_a_stranger_with_the_same_number_is_left_alone():
     """A process that started at another time than the one we know is neither ours nor killed."""
-    with subprocess.Popen(FOREVER) as stranger:
+    with processes.start(FOREVER) as stranger:
         ours = Process(stranger.pid, started="long ago")
         assert not ours.is_alive()
         ours.stop()
@@ -35,7 +36,7 @@ def test_a_stranger_with_the_same_number_is_left_alone():
 
 def test_a_process_that_is_only_a_zombie_is_dead():
     """A child that ended counts as gone before anybody has waited for it."""
-    child = subprocess.Popen(FOREVER, stdout=subprocess.PIPE)
+    child = processes.start(FOREVER, stdout=subprocess.PIPE)
     assert child.stdout is not None
     child.stdout.readline()
     process = Process.of(child.pid)
@@ -52,7 +53,7 @@ def test_one_that_ignores_the_signal_is_killed():
     deaf = (
         "import signal; signal.signal(15, signal.SIG_IGN); print('up', flush=True); signal.pause()"
     )
-    with subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE) as child:
+    with processes.start([sys.executable, "-c", deaf], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
         Process.of(child.pid).stop(signal.SIGTERM, seconds=0.2)

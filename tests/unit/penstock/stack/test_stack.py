@@ -1,5 +1,4 @@
 import json
-import subprocess
 import sys
 
 import pytest
@@ -7,6 +6,7 @@ import pytest
 from penstock.errors import UserError
 from penstock.stack.process import Process
 from penstock.stack.stack import Part, Stack
+from tests.support import processes
 from tests.support.fake_java import fake_java
 
 
@@ -57,7 +57,7 @@ def test_down_keeps_what_somebody_put_beside_the_stack(tmp_path):
 
 def test_down_never_kills_a_stranger(tmp_path):
     """A recorded process number that now belongs to somebody else is left alone."""
-    with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as stranger:
+    with processes.start([sys.executable, "-c", "import signal; signal.pause()"]) as stranger:
         record(tmp_path / "stack", stranger.pid, "long ago")
         stack = Stack(quiet, tmp_path / "stack", {})
         assert [part.state for part in stack.status()] == ["dead"]
@@ -69,7 +69,7 @@ def test_down_never_kills_a_stranger(tmp_path):
 
 def test_a_process_that_lives_but_does_not_answer_is_reported(tmp_path):
     """Status tells a server that hangs from one that runs."""
-    with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as silent:
+    with processes.start([sys.executable, "-c", "import signal; signal.pause()"]) as silent:
         process = Process.of(silent.pid)
         record(tmp_path / "stack", process.pid, process.started)
         stack = Stack(quiet, tmp_path / "stack", {})
