@@ -27,6 +27,7 @@ from connect.data.java_text import (
 from connect.data.schema import Schema, Type
 
 _BOOLEANS = {True: "true", False: "false"}.__getitem__
+_EQUAL_IF_PRINTED_ALIKE = {str, int, bool, type(None)}
 # Between these JSON's digits are Java's; beyond, Java writes an exponent.
 _LOW, _HIGH = 1e-3, 1e7
 
@@ -63,8 +64,9 @@ def _maps(values: Sequence[Mapping[Any, Any]]) -> str | None:
     return _printed_maps(order, columns)
 
 
-def _printed_maps(order: tuple[Any, ...], columns: Iterable[Sequence[Any]]) -> str:
-    return _joined("{", ", ", map(_any, order), [_texts(column, _any) for column in columns])
+def _printed_maps(order: tuple[Any, ...], columns: Sequence[Sequence[Any]]) -> str:
+    named = ((_any(key), column, _any) for key, column in zip(order, columns, strict=True))
+    return _joined("{", ", ", named, len(columns[0]))
 
 
 def _structs(values: Sequence[Mapping[Any, Any]], schema: Schema) -> str | None:
@@ -76,8 +78,8 @@ def _structs(values: Sequence[Mapping[Any, Any]], schema: Schema) -> str | None:
     # Java's Struct leaves nulls out, so that lines have several shapes.
     if columns is None or any(None in column for column in columns):
         return None
-    texts = [_texts(column, write) for column, (_, write) in zip(columns, fields, strict=True)]
-    return _joined("Struct{", ",", names, texts)
+    named = ((name, c, write) for c, (name, write) in zip(columns, fields, strict=True))
+    return _joined("Struct{", ",", named, len(values))
 
 
 def _columns(
@@ -121,10 +123,35 @@ def _are_plain(column: Sequence[float]) -> bool:
     return total == total and min(column) >= _LOW and max(column) < _HIGH  # noqa: PLR0124
 
 
+def _is_constant(column: Sequence[Any]) -> bool:
+    first = column[0]
+    # True equals 1, and 0.0 equals -0.0, but they are printed otherwise.
+    return (
+        type(first) in _EQUAL_IF_PRINTED_ALIKE
+        and column[-1] == first
+        and column.count(first) == len(column)
+        and len(set(map(type, column))) == 1
+    )
+
+
 def _joined(
-    begin: str, between: str, names: Iterable[str], columns: Iterable[Iterable[str]]
+    begin: str, between: str, fields: Iterable[tuple[str, Sequence[Any], Writer]], count: int
 ) -> str:
+    """The lines: texts of columns in turn with what stands between them.
+
+    A column that holds one thing only is part of what stands between the others.
+    """
     parts: list[Iterable[str]] = []
-    for name, column in zip(names, columns, strict=True):
-        parts += [repeat(f"{between if parts else begin}{name}="), column]
-    return "".join(chain.from_iterable(zip(*parts, repeat("}\n"))))
+    before = begin
+    for name, column, write in fields:
+        before += f"{name}="
+        if _is_constant(column):
+            before += write(column[0])
+        else:
+            parts += [repeat(before), _texts(column, write)]
+            before = ""
+        before += between
+    end = before.removesuffix(between) + "}\n"
+    if not parts:
+        return end * count
+    return "".join(chain.from_iterable(zip(*parts, repeat(end))))

@@ -82,6 +82,14 @@ def test_values_of_one_shape_come_as_columns():
     assert [*found.columns.fields] == [*found.records[0].value]
 
 
+@pytest.mark.parametrize(
+    "column", [[1, True, 1], [0, 0.0, -0.0, 0], ["a", "a"], [True], [None], [1, None], [[], []]]
+)
+def test_columns_of_equal_values_are_printed_as_each_of_them(column):
+    """What is equal to the first may still be printed otherwise."""
+    assert compare(JSON, messages(*[order(same=value) for value in column])).columns is not None
+
+
 @pytest.mark.parametrize("bad", [b"{broken", b'{"id": 1', b'{"id" 1}', b"nothing"])
 def test_values_that_can_not_be_read_are_failures_beside_columns(bad):
     """A tenth is no JSON; the rest keeps its columns."""
