@@ -19,6 +19,7 @@ from connect.errors import ConfigError, ConnectError
 from connect.javalang.errors import PropertiesError
 from connect.javalang.properties import read_properties
 from connect.plugins import Plugins
+from connect.runtime.arenas import use_few_arenas
 from connect.runtime.log import set_process_context, set_up_logging
 from penstock.errors import UserError, tell
 
@@ -62,6 +63,7 @@ def _load(properties: Path, *, distributed: bool) -> WorkerConfig:
         raise UserError(f"{properties}: {error}") from error
     set_up_logging(config.raw)
     set_process_context("[worker] ")
+    use_few_arenas()
     return config
 
 

@@ -25,6 +25,7 @@ PRELOAD = [
     "converters.json",
     "converters.string",
     "converters.simple_header",
+    "connect.runtime.frozen",  # the last
 ]
 
 

@@ -26,6 +26,7 @@ from connect.plugin import Connector, ExternalSinkTask, Partition, SinkTask, Sou
 from connect.plugins import PluginInfo, Plugins
 from connect.plugins.registry import load_plugin
 from connect.runtime import clients
+from connect.runtime.arenas import use_few_arenas
 from connect.runtime.control import Control
 from connect.runtime.exactly_once import ExactlyOnceLoop, SourceOffsets, TransactionRequests
 from connect.runtime.external import ExternalContext, supervise
@@ -64,6 +65,7 @@ def isolate() -> None:
     """Make this process one that dies with its parent and leaves Ctrl-C to the worker."""
     # A session of its own: what a plugin starts can be ended together with it.
     os.setsid()
+    use_few_arenas()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":

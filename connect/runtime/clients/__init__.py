@@ -55,8 +55,13 @@ _SHARED = re.compile(
 )
 
 
-# Java's defaults. librdkafka's own lets a task idle for ten seconds after its broker is back.
-_RECONNECT = {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "1000"}
+_DEFAULTS = {
+    # Java's. librdkafka's own lets a task idle for ten seconds after its broker is back.
+    "reconnect.backoff.ms": "50",
+    "reconnect.backoff.max.ms": "1000",
+    # The histograms for it take two thirds of an idle client's memory, and more with every broker.
+    "enable.metrics.push": "false",
+}
 
 
 def _settings(
@@ -75,7 +80,7 @@ def _settings(
         **{name: f"{kind}.{name}" for name in of_worker},
         **{name: f"{kind}.override.{name}" for name in of_connector},
     }
-    return Settings(kind, {**_RECONNECT, **shared, **ours, **of_worker, **of_connector}, keys)
+    return Settings(kind, {**_DEFAULTS, **shared, **ours, **of_worker, **of_connector}, keys)
 
 
 def librdkafka_settings(settings: Settings) -> dict[str, Any]:
@@ -379,4 +384,4 @@ def as_producer_connects(worker: Mapping[str, str], connector: Mapping[str, str]
 def worker_settings(worker: Mapping[str, str]) -> dict[str, Any]:
     """Settings for the clients that are the worker's own: those that read its internal topics."""
     shared = {k: v for k, v in worker.items() if _SHARED.fullmatch(k)}
-    return librdkafka_settings(Settings(ADMIN, {**_RECONNECT, **shared}, {k: k for k in shared}))
+    return librdkafka_settings(Settings(ADMIN, {**_DEFAULTS, **shared}, {k: k for k in shared}))
