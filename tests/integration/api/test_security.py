@@ -259,6 +259,13 @@ def test_dead_letters_take_the_roles_of_their_connectors(worker, topic, make_top
     assert [j["id"] for j in worker.call(VIEWER, "GET", "/dlq/replays").json()] == [job["id"]]
     assert worker.refusal(VIEWER, "DELETE", f"/dlq/replays/{job['id']}")[0] == 403
     assert worker.call(VIEWER, "GET", "/dlq/replays/none").status_code == 404
+    # Tests change nothing; replays are noted with who began them, or was not let.
+    noted = [x for x in worker.noted() if x["path"].startswith("/dlq")]
+    assert [(x["user"], x["method"], x["path"], x["status"], x["outcome"]) for x in noted] == [
+        ("team", "POST", f"/dlq/{mine}/replays", 403, "refused"),
+        ("ann", "POST", f"/dlq/{mine}/replays", 202, "done"),
+        ("viewer", "DELETE", f"/dlq/replays/{job['id']}", 403, "refused"),
+    ]
 
 
 def test_python_in_configs_is_refused_where_it_is_switched_off(worker):

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.http_service import http_service
-from tests.support.topics import Out, consume_all
+from tests.support.topics import Out, consume_all, read_up_to_now
 from tests.support.waiting import wait_for
-from tests.support.worker import standalone
+from tests.support.worker import read_lines, standalone
 
 PAGES = Path(__file__).parents[3] / "docs" / "connectors"
 
@@ -32,24 +32,29 @@ def post(worker):
     posted = []
 
     def create(name, **replacements):
-        texts = [
-            text
-            for page in PAGES.glob("*.md")
-            for text in re.findall(r"```json\n(.*?)```", page.read_text(), re.DOTALL)
-            if json.loads(text).get("name") == name
-        ]
-        assert len(texts) == 1, f"{len(texts)} examples are named {name}"
-        example = json.loads(texts[0])
-        for key, value in replacements.items():
-            assert key.replace("_", ".") in example["config"]
-            example["config"][key.replace("_", ".")] = value
-        worker.create(name, example["config"])
+        worker.create(name, example(name, **replacements))
         posted.append(name)
         worker.wait_running(name)
 
     yield create
     for name in posted:
         worker.rest.delete(f"/connectors/{name}")
+
+
+def example(name, **replacements):
+    """The config of that name on the pages, with other addresses."""
+    texts = [
+        text
+        for page in PAGES.glob("*.md")
+        for text in re.findall(r"```json\n(.*?)```", page.read_text(), re.DOTALL)
+        if json.loads(text).get("name") == name
+    ]
+    assert len(texts) == 1, f"{len(texts)} examples are named {name}"
+    config = json.loads(texts[0])["config"]
+    for key, value in replacements.items():
+        assert key.replace("_", ".") in config
+        config[key.replace("_", ".")] = value
+    return config
 
 
 def with_schema(*rows):
@@ -153,3 +158,41 @@ def test_orders_to_lake(post, make_topic, produce, tmp_path):
     wait_for(lambda: [path.name for path in sorted(day.glob("*"))] == names, "two files")
     found = [pq.read_table(day / name, partitioning=None).to_pylist() for name in names]
     assert found == [rows[:2], rows[2:3]]
+
+
+def test_orders_to_bucket(kafka, make_topic, produce, tmp_path):
+    """A thousand orders are one object, by the credentials and address of the environment."""
+    moto = pytest.importorskip("moto.server", reason="moto's server is not installed")
+    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'penstock[s3]'")
+    topic = make_topic("orders")
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    url = "http://{}:{}".format(*server.get_host_and_port())
+    access = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": url}
+    try:
+        bucket = s3fs.S3FileSystem(key="k", secret="s", endpoint_url=url, use_listings_cache=False)
+        bucket.mkdir("lake")
+        with standalone(kafka, tmp_path, environment=access) as worker:
+            worker.create("orders-to-bucket", example("orders-to-bucket", topics=topic))
+            produce(topic, [b'{"id": %d}' % n for n in range(1000)])
+            (found,) = wait_for(lambda: bucket.find("lake"), "an object", 60)
+            assert found == f"lake/topics/{topic}/partition=0/{topic}+0+0000000000.json"
+            assert len(bucket.cat(found).splitlines()) == 1000
+    finally:
+        server.stop()
+
+
+def test_lines_in_and_out(post, topic, tmp_path):
+    """Lines of one file become records, and records lines of another."""
+    into, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    into.write_text("one\ntwo\n")
+    post("lines-in", topic=topic, file=str(into))
+    post("lines-out", topics=topic, file=str(out))
+    wait_for(lambda: read_lines(out) == ["one", "two"], lambda: f"two lines: {read_lines(out)}")
+
+
+def test_made_up_orders(post, kafka, topic):
+    """Datagen's example makes orders."""
+    post("orders", kafka_topic=topic)
+    made = wait_for(lambda: read_up_to_now(kafka, topic), "orders")
+    assert any("orderid" in json.loads(text) for text in made if text.endswith(b"}"))
