@@ -152,7 +152,12 @@ class SparkSinkConnector(SinkConnector):
         """One task, whatever is allowed: Spark spreads the work."""
         return [dict(self.config.raw)]
 
-    def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> bool:  # noqa: ARG002
-        """A new checkpoint begins where the consumer group stands, which is changed next."""
-        Checkpoint(self.config["spark.checkpoint.location"]).begin_anew()
+    def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """A new checkpoint begins where the consumer group stands, which is changed next.
+
+        After a reset the group stands nowhere, and spark.starting.offsets says where to begin.
+        """
+        is_reset = all(offset is None for offset in offsets.values())
+        checkpoint = Checkpoint(self.config["spark.checkpoint.location"])
+        checkpoint.begin_anew("" if is_reset else "group")
         return True

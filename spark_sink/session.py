@@ -154,7 +154,7 @@ PACKAGES = {
     "delta": "io.delta:delta-spark_2.13:4.2.0",
     "avro": "org.apache.spark:spark-avro_2.13:4.2.0",
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0 and Spark 4.1: there is "
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 and Spark 4.1: there is "
     "none for Spark 4.2 yet",
 }
 _NO_FORMAT = re.compile(r"(?i)failed to find (?:the )?data source: `?(\w+)`?")

@@ -96,6 +96,57 @@ def test_rows_and_dead_letters_are_all_records(
     assert headers["__connect.errors.connector.name"].decode() == name
 
 
+# Called when the outputs before it have the batch: the whole driver dies, Java first.
+KILLER = """
+import os, signal
+
+def kill_once(rows, batch):
+    if batch == 1 and not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(rows.sparkSession.sparkContext._gateway.proc.pid, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.timeout(600)
+def test_a_driver_killed_between_output_and_commit(
+    worker, make_topic, produce, consume_all, tmp_path
+):
+    """The batch comes again and changes nothing: in files, in Delta, in dead letters."""
+    topic, letters = make_topic("numbers"), make_topic("dlq")
+    produce(topic, [b"poison %d" % n if n % 100 == 7 else b'{"n": %d}' % n for n in range(RECORDS)])
+    (tmp_path / "killer.py").write_text(KILLER)
+    config = spark_config(topic, tmp_path) | {
+        "spark.packages": DELTA,
+        "spark.max.offsets.per.trigger": RECORDS // 4,
+        "spark.pipeline.sql": "SELECT n FROM records",
+        "spark.outputs": "files,lake,killer",
+        "spark.output.files.format": "parquet",
+        "spark.output.files.path": tmp_path / "files",
+        "spark.output.lake.format": "delta",
+        "spark.output.lake.path": tmp_path / "lake",
+        "spark.output.killer.format": "foreach",
+        "spark.output.killer.function": "killer:kill_once",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.restart.policy": "always",
+        "errors.restart.backoff.ms": 100,
+    }
+    worker.create("killed", {k: str(v) for k, v in config.items()})
+    wait_for(
+        lambda: progressed(worker, "killed", lambda: all_read(worker, "killed")),
+        lambda: f"all batches; {worker.status('killed')}",
+        2 * PATIENCE,
+    )
+    assert (tmp_path / "killed").exists()
+    poison = {*range(7, RECORDS, 100)}
+    rows = sorted({*range(RECORDS)} - poison)
+    assert sorted(numbers_in(tmp_path / "files")) == rows
+    assert sorted(delta_numbers(tmp_path / "lake")) == rows
+    found = consume_all(letters, len(poison))
+    assert sorted(int(m.value().split()[-1]) for m in found) == sorted(poison)
+
+
 def batch_folders(out):
     return len(list(out.glob("batch=*")))
 
