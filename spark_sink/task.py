@@ -109,8 +109,7 @@ class SparkSinkTask(ExternalSinkTask):
     def _observe(self) -> None:
         """Take note of what the queries told since the last look."""
         for query in self._queries:
-            for progress in query.recentProgress:
-                told = progress if isinstance(progress, dict) else json.loads(progress.json)
+            for told in query.recentProgress:
                 # An idle query tells the number of the batch that is to come, so that is no key.
                 when = told["batchId"], told["timestamp"]
                 if when <= self._seen.get(query.name, (-1, "")):
@@ -122,10 +121,10 @@ class SparkSinkTask(ExternalSinkTask):
     def _take(self, progress: Mapping[str, Any]) -> None:
         self._slow_starts = 0
         source = progress["sources"][0]
-        end, latest = _offsets(source.get("endOffset")), _offsets(source.get("latestOffset"))
+        end, latest = _offsets(source["endOffset"]), _offsets(source["latestOffset"])
         behind = [offset - end[place] for place, offset in latest.items() if place in end]
         self._gauges |= {"sink_partitions": len(end), "sink_lag": max(behind, default=0)}
-        rows = max(0, progress["numInputRows"])
+        rows = max(0, source["numInputRows"])  # that of the whole is not told over Spark Connect
         if rows:
             took = progress.get("durationMs", {}).get("triggerExecution", 0) / 1000
             longest = max(took, self._gauges.get("sink_put_seconds_max", 0))
@@ -165,9 +164,7 @@ class SparkSinkTask(ExternalSinkTask):
             self._spark = None
 
 
-def _offsets(told: Any) -> dict[tuple[str, int], int]:
-    """What Spark tells of a source: JSON, as text or not, or nothing before the first batch."""
-    found = (json.loads(told) if isinstance(told, str) else told) or {}
-    return {
-        (topic, int(p)): offset for topic, parts in found.items() for p, offset in parts.items()
-    }
+def _offsets(told: str) -> dict[tuple[str, int], int]:
+    """Offsets as Spark tells them: JSON, with null for none."""
+    found = json.loads(told) or {}
+    return {(topic, int(p)): o for topic, parts in found.items() for p, o in parts.items()}

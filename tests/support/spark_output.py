@@ -52,6 +52,12 @@ def delta_numbers(folder):
     return ds.dataset(files).to_table(columns=["n"])["n"].to_pylist() if files else []
 
 
+def committed(worker, name):
+    """Up to where a connector has read, in all partitions: the query's place, mirrored."""
+    offsets = worker.rest.get(f"/connectors/{name}/offsets").json()["offsets"]
+    return sum(o["offset"]["kafka_offset"] for o in offsets)
+
+
 def spark_processes(worker):
     """The pids of a worker's task processes that have a JVM, and of that JVM: (task, JVM)."""
     found = []

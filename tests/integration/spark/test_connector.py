@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.spark_output import (
     DELTA,
+    committed,
     delta_files,
     numbers_in,
     spark_config,
@@ -169,11 +170,6 @@ def test_python_that_is_slow_to_start_is_started_again(worker, connect, topic, p
 def stop(worker, name):
     worker.rest.put(f"/connectors/{name}/stop")
     worker.wait_states(name, [])
-
-
-def committed(worker, name):
-    offsets = worker.rest.get(f"/connectors/{name}/offsets").json()["offsets"]
-    return sum(o["offset"]["kafka_offset"] for o in offsets)
 
 
 def measured(worker, name, metric):
