@@ -52,7 +52,7 @@ CONFIG = (
     .define(
         "spark.packages", ConfigType.LIST, "", group=_SPARK, importance=Importance.MEDIUM,
         doc="Maven coordinates of jars that Spark fetches when it starts, such as "
-        "`io.delta:delta-spark_2.13:4.2.0`.",
+        "`io.delta:delta-spark_2.13:4.4.0`.",
     )
     .define(
         "spark.checkpoint.location", default=REQUIRED, group=_SPARK,

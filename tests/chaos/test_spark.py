@@ -162,10 +162,7 @@ def progressed(worker, name, condition):
 
 def kill_one(worker, chance):
     """Kill the task, its driver in Java, or a Python process that reads for an executor."""
-    running = spark_processes(worker)
-    if not running:  # it is just being started again
-        return
-    [(task, driver)] = running
+    [(task, driver)] = wait_for(lambda: spark_processes(worker), "Spark to run", PATIENCE)
     readers = [pid for pid in descendants(driver) if b"pyspark.daemon" in command(pid)]
     target = chance.choice([task, driver, *readers[-1:]])
     print(f"killed {command(target)[:60]}")  # noqa: T201

@@ -8,7 +8,7 @@ import pyarrow.dataset as ds
 from tests.support.processes import descendants
 from tests.support.spark_cluster import JAVA
 
-DELTA = "io.delta:delta-spark_2.13:4.2.0"
+DELTA = "io.delta:delta-spark_2.13:4.4.0"
 
 
 def spark_config(topic, folder, **more):

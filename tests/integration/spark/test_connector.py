@@ -42,14 +42,18 @@ def connect(worker):
 
 
 def test_delta_pause_and_offsets(worker, connect, make_topic, produce, tmp_path):
-    """Delta gets each batch once; a paused query goes on; altered offsets are read again."""
+    """Delta gets each batch once; a paused query goes on; altered offsets are read again.
+
+    Every tenth batch Delta writes a checkpoint of its own, which the query that goes on reads.
+    """
     topic = make_topic("numbers")
-    produce(topic, [b'{"n": %d}' % n for n in range(10)])
+    produce(topic, [b'{"n": %d}' % n for n in range(12)])
     config = spark_config(
         topic,
         tmp_path,
         **{
             "spark.packages": DELTA,
+            "spark.max.offsets.per.trigger": 1,
             "spark.output.format": "delta",
             "spark.pipeline.sql": "SELECT n FROM records",
         },
@@ -81,23 +85,24 @@ def test_delta_pause_and_offsets(worker, connect, make_topic, produce, tmp_path)
         assert not trace, trace
         return rows_added() >= count
 
-    wait_for(lambda: settled(10), lambda: f"10 rows; {worker.status('delta')}", 150)
+    wait_for(lambda: settled(12), lambda: f"12 rows; {worker.status('delta')}", 150)
     worker.rest.put("/connectors/delta/pause")
     worker.wait_states("delta", ["PAUSED"])
-    produce(topic, [b'{"n": %d}' % n for n in range(10, 15)])
+    produce(topic, [b'{"n": %d}' % n for n in range(12, 17)])
     worker.rest.put("/connectors/delta/stop")
     worker.wait_states("delta", [])
     wait_for(lambda: not spark_processes(worker), "Spark to end with its task")
-    assert rows_added() == 10
+    assert rows_added() == 12
+    assert (out / "_delta_log/_last_checkpoint").exists()
     place = {"kafka_topic": topic, "kafka_partition": 0}
     answer = worker.rest.patch(
         "/connectors/delta/offsets",
-        json={"offsets": [{"partition": place, "offset": {"kafka_offset": 8}}]},
+        json={"offsets": [{"partition": place, "offset": {"kafka_offset": 10}}]},
     )
     assert answer.status_code == 200, answer.text
     worker.rest.put("/connectors/delta/resume")
-    wait_for(lambda: settled(17), lambda: f"10 + 7 rows; {worker.status('delta')}", 150)
-    assert rows_added() == 17
+    wait_for(lambda: settled(19), lambda: f"12 + 7 rows; {worker.status('delta')}", 150)
+    assert rows_added() == 19
 
 
 def test_a_deleted_checkpoint_and_reset_offsets(worker, connect, make_topic, produce, tmp_path):
