@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from bench.sides import SETTINGS
 from bench.works import orders, sinks
 from connect.pipeline import PipelineSpec, SinkPipeline
-from connect.runtime.host import tune_garbage_collection
+from connect.runtime.collector import tune_garbage_collection
 from connectors.file.sink import _lines
 
 BATCH = 2000

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 
 from connect import ConfigError, ConnectError
 from connect.pipeline import Failure, SinkPipeline
+from connect.runtime.collector import tune_garbage_collection
 from spark_sink.columns import RowBuilder
 from spark_sink.discovery import find_columns
 from spark_sink.offsets import Log, Offsets, from_json, ranges_between, to_json, within
@@ -224,6 +225,8 @@ def _worker_for(options: ReadOptions, schema: StructType) -> _Worker:
         return kept[1]
     if kept is not None:
         kept[1].close()
+    else:
+        tune_garbage_collection()
     _kept[name] = wanted, _Worker(options, schema)
     return _kept[name][1]
 

@@ -44,7 +44,7 @@ def connect(worker):
 def test_delta_pause_and_offsets(worker, connect, make_topic, produce, tmp_path):
     """Delta gets each batch once; a paused query goes on; altered offsets are read again.
 
-    Every tenth batch Delta writes a checkpoint of its own, which the query that goes on reads.
+    Every few batches Delta writes a checkpoint of its own, which the query that goes on reads.
     """
     topic = make_topic("numbers")
     produce(topic, [b'{"n": %d}' % n for n in range(12)])
@@ -53,7 +53,8 @@ def test_delta_pause_and_offsets(worker, connect, make_topic, produce, tmp_path)
         tmp_path,
         **{
             "spark.packages": DELTA,
-            "spark.max.offsets.per.trigger": 1,
+            "spark.conf.spark.databricks.delta.properties.defaults.checkpointInterval": 2,
+            "spark.max.offsets.per.trigger": 4,
             "spark.output.format": "delta",
             "spark.pipeline.sql": "SELECT n FROM records",
         },
