@@ -184,8 +184,7 @@ class _Worker:
     def batches(self, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
         for messages in self._ranges.read(wanted):
             records, failures = self._pipeline.run(messages)
-            by_offset = {m.offset(): m for m in messages}
-            columns, origins, misfits = self._rows.fit(records, by_offset)
+            columns, origins, misfits = self._rows.fit(records, messages)
             failures += misfits
             for failure in failures:
                 if failure.is_outage or not self._tolerates:
