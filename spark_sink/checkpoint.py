@@ -48,7 +48,11 @@ class Checkpoint:
                 f"{connector} is to go on where {found} stood, remove the file {owner}",
             )
 
-    def begin_anew(self) -> None:
+    def starting(self, configured: str) -> str:
+        """Where a query begins that finds nothing here: `group` once offsets were set by hand."""
+        return " ".join(self._current()[1:]) or configured
+
+    def begin_anew(self, starting: str = "") -> None:
         if self._folder is None:
             raise UnsupportedError(
                 f"The checkpoint {self._location} is not on a file system that this worker can "
@@ -56,12 +60,15 @@ class Checkpoint:
             )
         self._folder.mkdir(parents=True, exist_ok=True)
         new = self._folder / (_CURRENT + ".new")
-        new.write_text(f"{self._number() + 1}\n")
+        new.write_text(f"{self._number() + 1} {starting}\n")
         new.replace(self._folder / _CURRENT)
 
     def _number(self) -> int:
+        return int(self._current()[0])
+
+    def _current(self) -> list[str]:
         current = self._folder and self._folder / _CURRENT
-        return int(current.read_text()) if current and current.exists() else 0
+        return current.read_text().split() if current and current.exists() else ["0"]
 
 
 def _local(location: str) -> Path | None:

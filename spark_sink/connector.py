@@ -52,7 +52,7 @@ CONFIG = (
     .define(
         "spark.packages", ConfigType.LIST, "", group=_SPARK, importance=Importance.MEDIUM,
         doc="Maven coordinates of jars that Spark fetches when it starts, such as "
-        "`io.delta:delta-spark_2.13:4.2.0`.",
+        "`io.delta:delta-spark_2.13:4.4.0`.",
     )
     .define(
         "spark.checkpoint.location", default=REQUIRED, group=_SPARK,
@@ -152,7 +152,12 @@ class SparkSinkConnector(SinkConnector):
         """One task, whatever is allowed: Spark spreads the work."""
         return [dict(self.config.raw)]
 
-    def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> bool:  # noqa: ARG002
-        """A new checkpoint begins where the consumer group stands, which is changed next."""
-        Checkpoint(self.config["spark.checkpoint.location"]).begin_anew()
+    def alter_offsets(self, offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """A new checkpoint begins where the consumer group stands, which is changed next.
+
+        After a reset the group stands nowhere, and spark.starting.offsets says where to begin.
+        """
+        is_reset = all(offset is None for offset in offsets.values())
+        checkpoint = Checkpoint(self.config["spark.checkpoint.location"])
+        checkpoint.begin_anew("" if is_reset else "group")
         return True

@@ -26,6 +26,10 @@ def write(output: Output, rows: Any, query: str, batch: int, spec: PipelineSpec)
         from spark_sink.kafka import write_kafka  # noqa: PLC0415 - opens connections
 
         write_kafka(output, rows, query, batch, spec)
+    elif output.format == "memory":
+        from spark_sink.memory import write_memory  # noqa: PLC0415 - needs the extra
+
+        write_memory(output, rows, batch, spec.connector)
     elif output.format == "console":
         log.info("Batch %d:\n%s", batch, rows._show_string(20, False))
     elif output.format == "foreach":

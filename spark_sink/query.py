@@ -42,6 +42,7 @@ class Settings:
     letters: LetterBox | None
     watch: Watch
     checkpoint: str
+    starting: str
 
     @property
     def reports(self) -> bool:
@@ -96,7 +97,7 @@ def _source(spark: Any, settings: Settings) -> Any:
     return (
         spark.readStream.format("penstock")
         .options(**connector_options(settings.spec))
-        .option("startingOffsets", config["spark.starting.offsets"])
+        .option("startingOffsets", settings.starting)
         .option("failOnDataLoss", str(config["spark.fail.on.data.loss"]).lower())
         .option("maxOffsetsPerTrigger", str(config["spark.max.offsets.per.trigger"]))
         .load()

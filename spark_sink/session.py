@@ -106,6 +106,8 @@ def _packages(config: Mapping[str, str]) -> dict[str, str]:
         settings["spark.sql.catalog.spark_catalog"] = (
             "org.apache.spark.sql.delta.catalog.DeltaCatalog"
         )
+        # Delta reads a table's state in 50 pieces, which takes longer than most batches here.
+        settings["spark.databricks.delta.snapshotPartitions"] = "4"
     return settings
 
 
@@ -151,10 +153,10 @@ def in_sparks_words(error: BaseException) -> str | None:
 
 # What to put into spark.packages for formats that Spark does not bring along.
 PACKAGES = {
-    "delta": "io.delta:delta-spark_2.13:4.2.0",
+    "delta": "io.delta:delta-spark_2.13:4.4.0",
     "avro": "org.apache.spark:spark-avro_2.13:4.2.0",
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0 and Spark 4.1: there is "
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 and Spark 4.1: there is "
     "none for Spark 4.2 yet",
 }
 _NO_FORMAT = re.compile(r"(?i)failed to find (?:the )?data source: `?(\w+)`?")
@@ -189,6 +191,8 @@ def last_error(text: str) -> str:
     if _TRACEBACK not in text or not raised:
         return text
     name, told = raised[-1][1], text[raised[-1].end() :].strip()
+    if name == "py4j.protocol.Py4JJavaError":  # "… while calling o12.save.\n: java.lang.…"
+        return told.partition("\n: ")[2] or told
     if name == "ModuleNotFoundError":
         told += (
             ". The Python of Spark's executors can't import it: install it there, pack it with "

@@ -18,8 +18,8 @@ OUTPUT_KEYS = (
     ConfigDef()
     .define(
         "format", default=None,
-        doc="`parquet`, `orc`, `json`, `csv`, `delta`, `jdbc`, `kafka`, `console`, `foreach`, or "
-        "any other format that Spark knows. docs/spark.md says what each guarantees.",
+        doc="`parquet`, `orc`, `json`, `csv`, `delta`, `jdbc`, `kafka`, `console`, `memory`, "
+        "`foreach`, or any other format that Spark knows. docs/spark.md says what each guarantees.",
     )
     .define("path", default=None, doc="The folder to write to.")
     .define(
@@ -72,11 +72,6 @@ class Output:
             raise ConfigError(prefix + "path", path, "is not set, and delta needs it or a table")
         if format_ == "foreach" and not config.get(prefix + "function"):
             raise ConfigError(prefix + "function", None, "is not set, and foreach needs a function")
-        if format_ == "memory":
-            raise ConfigError(
-                prefix + "format", format_, "would be a table in the task's process, which nobody "
-                "can ask. Use console, or the data source in a notebook."
-            )  # fmt: skip
 
     @classmethod
     def parse(cls, raw: Mapping[str, str], name: str) -> Output:

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 
 from connect import ConfigError, ConnectError
 from connect.pipeline import Failure, SinkPipeline
+from connect.runtime.collector import tune_garbage_collection
 from spark_sink.columns import RowBuilder
 from spark_sink.discovery import find_columns
 from spark_sink.offsets import Log, Offsets, from_json, ranges_between, to_json, within
@@ -183,8 +184,7 @@ class _Worker:
     def batches(self, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
         for messages in self._ranges.read(wanted):
             records, failures = self._pipeline.run(messages)
-            by_offset = {m.offset(): m for m in messages}
-            columns, origins, misfits = self._rows.fit(records, by_offset)
+            columns, origins, misfits = self._rows.fit(records, messages)
             failures += misfits
             for failure in failures:
                 if failure.is_outage or not self._tolerates:
@@ -224,6 +224,8 @@ def _worker_for(options: ReadOptions, schema: StructType) -> _Worker:
         return kept[1]
     if kept is not None:
         kept[1].close()
+    else:
+        tune_garbage_collection()
     _kept[name] = wanted, _Worker(options, schema)
     return _kept[name][1]
 

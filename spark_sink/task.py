@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,9 +35,10 @@ class SparkSinkTask(ExternalSinkTask):
         self._spark: Any = None
         self._queries: list[Any] = []
         self._mirrored: dict[tuple[str, int], int] = {}
-        self._seen: dict[str, int] = {}
+        self._seen: dict[str, tuple[int, str]] = {}
         self._slow_starts = 0
-        self._counts: dict[str, float] = {"sink_read": 0, "sink_sent": 0, "sink_commits": 0}
+        self._counts: Counter[str] = Counter(sink_read=0, sink_sent=0, sink_commits=0)
+        self._gauges: dict[str, float] = {}
         names = config["spark.outputs"] or [""]
         self._outputs = tuple(Output.parse(config.raw, name) for name in names)
         if len({output.mode for output in self._outputs}) > 1:
@@ -60,6 +62,7 @@ class SparkSinkTask(ExternalSinkTask):
             LetterBox.of(spec, framework),
             Watch.of(spec, framework),
             checkpoint.path,
+            checkpoint.starting(self._config["spark.starting.offsets"]),
         )
         with sparks_words():
             self._spark = start_session(self._config.raw, spec.connector)
@@ -100,37 +103,40 @@ class SparkSinkTask(ExternalSinkTask):
             self._queries = start_queries(self._spark, self._settings)
 
     def metrics(self) -> Mapping[str, float]:
-        return dict(self._counts)
+        longest = self._gauges.pop("sink_put_seconds_max", 0.0)
+        return {**self._counts, **self._gauges, "sink_put_seconds_max": longest}
 
     def _observe(self) -> None:
-        """Take note of the batches that were completed since the last look."""
+        """Take note of what the queries told since the last look."""
         for query in self._queries:
-            for progress in query.recentProgress:
-                told = progress if isinstance(progress, dict) else json.loads(progress.json)
-                if told["batchId"] <= self._seen.get(query.name, -1):
+            for told in query.recentProgress:
+                # An idle query tells the number of the batch that is to come, so that is no key.
+                when = told["batchId"], told["timestamp"]
+                if when <= self._seen.get(query.name, (-1, "")):
                     continue
-                self._seen[query.name] = told["batchId"]
+                self._seen[query.name] = when
                 if query is self._queries[0]:
                     self._take(told)
 
     def _take(self, progress: Mapping[str, Any]) -> None:
         self._slow_starts = 0
-        rows = max(0, progress["numInputRows"])
-        took = progress.get("durationMs", {}).get("triggerExecution", 0) / 1000
-        self._counts["sink_read"] += rows
-        self._counts["sink_sent"] += rows
-        self._counts["sink_put_seconds"] = self._counts.get("sink_put_seconds", 0) + took
-        self._counts["sink_put_seconds_max"] = max(
-            took, self._counts.get("sink_put_seconds_max", 0)
-        )
-        end = progress["sources"][0].get("endOffset")
-        if end:
-            self._mirror(json.loads(end) if isinstance(end, str) else end)
+        source = progress["sources"][0]
+        end, latest = _offsets(source["endOffset"]), _offsets(source["latestOffset"])
+        behind = [offset - end[place] for place, offset in latest.items() if place in end]
+        self._gauges |= {"sink_partitions": len(end), "sink_lag": max(behind, default=0)}
+        rows = max(0, source["numInputRows"])  # that of the whole is not told over Spark Connect
+        if rows:
+            took = progress.get("durationMs", {}).get("triggerExecution", 0) / 1000
+            longest = max(took, self._gauges.get("sink_put_seconds_max", 0))
+            self._gauges["sink_put_seconds_max"] = longest
+            self._counts.update(
+                sink_read=rows, sink_sent=rows, sink_batches=1, sink_put_seconds=took
+            )
+        self._mirror(end)
 
-    def _mirror(self, end: Mapping[str, Mapping[str, int]]) -> None:
+    def _mirror(self, end: Mapping[tuple[str, int], int]) -> None:
         """Commit where the query stands to the consumer group. It fails without harm."""
-        offsets = {(t, int(p)): o for t, parts in end.items() for p, o in parts.items()}
-        changed = {p: o for p, o in offsets.items() if self._mirrored.get(p) != o}
+        changed = {p: o for p, o in end.items() if self._mirrored.get(p) != o}
         if not changed:
             return
         spec = self.context.pipeline
@@ -156,3 +162,9 @@ class SparkSinkTask(ExternalSinkTask):
         if self._spark is not None:
             self._spark.stop()
             self._spark = None
+
+
+def _offsets(told: str) -> dict[tuple[str, int], int]:
+    """Offsets as Spark tells them: JSON, with null for none."""
+    found = json.loads(told) or {}
+    return {(topic, int(p)): o for topic, parts in found.items() for p, o in parts.items()}

@@ -104,6 +104,11 @@ WORKS: dict[str, Work] = {
                 _at_least(1.3),
                 against="Spark's own source",
             ),
+            Row(
+                "spark-worker",
+                "the same, beside two tasks of a file sink",
+                _at_least(1.0),
+            ),
         ),
     ),
 }

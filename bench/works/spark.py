@@ -1,17 +1,38 @@
-"""Kafka to Parquet on Spark, beside Spark's own Kafka source."""
+"""Kafka to Parquet on Spark, beside Spark's own Kafka source and a worker's file sink."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from bench import spark_parquet
-from bench.runs import Bench, CouldNotRunError, Row, Sample
+from bench.runs import Bench, CouldNotRunError, Row, alternate
+from bench.works import orders, sinks
+from penstock.errors import UserError
 
 
-def to_parquet(bench: Bench, row: Row) -> None:
+def to_parquet(bench: Bench, beside_spark: Row, beside_worker: Row) -> None:
     bench.stop_workers()  # Spark has the machine for itself
-    records = bench.records(1_000_000)
-    measured = spark_parquet.measure(bench.bootstrap, records, bench.rounds)
-    if "sparks" not in measured:
-        raise CouldNotRunError("the jars of Spark's Kafka source can't be had here")
-    for samples, side in ((row.theirs, measured["sparks"]), (row.ours, measured["ours"])):
-        samples += [Sample(records / took, memory=side.megabytes) for took in side.seconds]
-    row.settings = {"spark.master": "local[2]", "spark.driver.memory": "2g", **spark_parquet.OURS}
+    count = bench.records(1_000_000)
+    topic = bench.filled("orders-2", lambda: orders.plain(range(count)), partitions=2)
+    try:
+        jars = spark_parquet.kafka_jars(bench.say)
+    except UserError as error:
+        raise CouldNotRunError("the jars of Spark's Kafka source can't be had here") from error
+
+    with spark_parquet.session(jars) as spark:
+
+        def run(source: Any) -> Any:
+            return lambda: spark_parquet.written(
+                source(spark, bench.bootstrap, topic), bench.folder / "parquet", count
+            )
+
+        alternate(bench, beside_spark, run(spark_parquet.sparks), run(spark_parquet.ours))
+    beside_spark.settings = {**spark_parquet.SETTINGS, **sinks.TRANSFORMS}
+
+    jvm, _ = bench.sides()
+    two = {"tasks.max": "2"}
+    beside_worker.ours = beside_spark.ours
+    beside_worker.theirs = [
+        sinks.file_run(bench, jvm, beside_worker.work, topic, count, two)
+        for _ in range(bench.rounds + 1)
+    ][1:]  # the first warms up

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import logging
 import math
 import os
@@ -27,6 +26,7 @@ from connect.plugins import PluginInfo, Plugins
 from connect.plugins.registry import load_plugin
 from connect.runtime import clients
 from connect.runtime.arenas import use_few_arenas
+from connect.runtime.collector import tune_garbage_collection
 from connect.runtime.control import Control
 from connect.runtime.exactly_once import ExactlyOnceLoop, SourceOffsets, TransactionRequests
 from connect.runtime.external import ExternalContext, supervise
@@ -83,18 +83,6 @@ def run_task(line: Connection, spec: TaskSpec) -> None:
     control = Control(line, paused=spec.paused)
     tune_garbage_collection()
     run_host(spec, control, limited=True)
-
-
-def tune_garbage_collection() -> None:
-    """Make the cycle collector rare.
-
-    A batch is some ten thousand dicts and records without cycles, which counting references frees
-    anyway; at the default thresholds the collector walks them again and again, and took a third
-    of a sink's time. What is loaded by now stays, so it need never be looked at.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
 
 
 def run_host(spec: TaskSpec, control: Control, *, limited: bool) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.support.processes import command, descendants
 from tests.support.spark_output import (
     DELTA,
+    committed,
     delta_files,
     delta_numbers,
     numbers_in,
@@ -77,10 +78,10 @@ def test_rows_and_dead_letters_are_all_records(
             lambda: f"more batches; {worker.status(name)}",
             PATIENCE,
         )
-        assert not all_read(worker, name), "the kill came too late"
+        assert committed(worker, name) < RECORDS, "the kill came too late"
         kill_one(worker, chance)
     wait_for(
-        lambda: progressed(worker, name, lambda: all_read(worker, name)),
+        lambda: progressed(worker, name, lambda: committed(worker, name) == RECORDS),
         lambda: f"all batches; {worker.status(name)}",
         2 * PATIENCE,
     )
@@ -95,6 +96,57 @@ def test_rows_and_dead_letters_are_all_records(
     assert headers["__connect.errors.connector.name"].decode() == name
 
 
+# Called when the outputs before it have the batch: the whole driver dies, Java first.
+KILLER = """
+import os, signal
+
+def kill_once(rows, batch):
+    if batch == 1 and not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(rows.sparkSession.sparkContext._gateway.proc.pid, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.timeout(600)
+def test_a_driver_killed_between_output_and_commit(
+    worker, make_topic, produce, consume_all, tmp_path
+):
+    """The batch comes again and changes nothing: in files, in Delta, in dead letters."""
+    topic, letters = make_topic("numbers"), make_topic("dlq")
+    produce(topic, [b"poison %d" % n if n % 100 == 7 else b'{"n": %d}' % n for n in range(RECORDS)])
+    (tmp_path / "killer.py").write_text(KILLER)
+    config = spark_config(topic, tmp_path) | {
+        "spark.packages": DELTA,
+        "spark.max.offsets.per.trigger": RECORDS // 4,
+        "spark.pipeline.sql": "SELECT n FROM records",
+        "spark.outputs": "files,lake,killer",
+        "spark.output.files.format": "parquet",
+        "spark.output.files.path": tmp_path / "files",
+        "spark.output.lake.format": "delta",
+        "spark.output.lake.path": tmp_path / "lake",
+        "spark.output.killer.format": "foreach",
+        "spark.output.killer.function": "killer:kill_once",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+        "errors.restart.policy": "always",
+        "errors.restart.backoff.ms": 100,
+    }
+    worker.create("killed", {k: str(v) for k, v in config.items()})
+    wait_for(
+        lambda: progressed(worker, "killed", lambda: committed(worker, "killed") == RECORDS),
+        lambda: f"all batches; {worker.status('killed')}",
+        2 * PATIENCE,
+    )
+    assert (tmp_path / "killed").exists()
+    poison = {*range(7, RECORDS, 100)}
+    rows = sorted({*range(RECORDS)} - poison)
+    assert sorted(numbers_in(tmp_path / "files")) == rows
+    assert sorted(delta_numbers(tmp_path / "lake")) == rows
+    found = consume_all(letters, len(poison))
+    assert sorted(int(m.value().split()[-1]) for m in found) == sorted(poison)
+
+
 def batch_folders(out):
     return len(list(out.glob("batch=*")))
 
@@ -107,18 +159,9 @@ def progressed(worker, name, condition):
     return condition()
 
 
-def all_read(worker, name):
-    """Whether the consumer group, to which the query's place is mirrored, stands at the end."""
-    offsets = worker.rest.get(f"/connectors/{name}/offsets").json()["offsets"]
-    return sum(o["offset"]["kafka_offset"] for o in offsets) == RECORDS
-
-
 def kill_one(worker, chance):
     """Kill the task, its driver in Java, or a Python process that reads for an executor."""
-    running = spark_processes(worker)
-    if not running:  # it is just being started again
-        return
-    [(task, driver)] = running
+    [(task, driver)] = wait_for(lambda: spark_processes(worker), "Spark to run", PATIENCE)
     readers = [pid for pid in descendants(driver) if b"pyspark.daemon" in command(pid)]
     target = chance.choice([task, driver, *readers[-1:]])
     print(f"killed {command(target)[:60]}")  # noqa: T201

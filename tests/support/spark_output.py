@@ -8,7 +8,7 @@ import pyarrow.dataset as ds
 from tests.support.processes import descendants
 from tests.support.spark_cluster import JAVA
 
-DELTA = "io.delta:delta-spark_2.13:4.2.0"
+DELTA = "io.delta:delta-spark_2.13:4.4.0"
 
 
 def spark_config(topic, folder, **more):
@@ -50,6 +50,12 @@ def delta_numbers(folder):
     """The numbers in a Delta table that only grows."""
     files = [str(Path(folder, path)) for path in delta_files(folder)]
     return ds.dataset(files).to_table(columns=["n"])["n"].to_pylist() if files else []
+
+
+def committed(worker, name):
+    """Up to where a connector has read, in all partitions: the query's place, mirrored."""
+    offsets = worker.rest.get(f"/connectors/{name}/offsets").json()["offsets"]
+    return sum(o["offset"]["kafka_offset"] for o in offsets)
 
 
 def spark_processes(worker):

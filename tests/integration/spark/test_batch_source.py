@@ -8,7 +8,8 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.errors import PySparkException
 
-from tests.support.topics import Out
+from tests.support.secured import make_stores, secured_broker, security
+from tests.support.topics import Out, Topics
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 DDL = "n BIGINT, name STRING"
@@ -194,3 +195,17 @@ def test_schemas_of_records_become_columns(read, topic, produce):
     row = rows.selectExpr("*", "CAST(ts AS DOUBLE) AS seconds").collect()[0]
     assert (row.id, row.price, row.at, row.m) == (1, Decimal("123.45"), 61_000, {"a": 7})
     assert row.seconds == 1.5
+
+
+@pytest.mark.slow
+def test_a_broker_with_certificates_and_passwords(read, say, tmp_path):
+    """The settings of Java's clients let driver and executors in."""
+    stores = make_stores(tmp_path)
+    with secured_broker(say, stores) as broker:
+        topic = Topics(broker.plain).create()
+        producer = Producer({"bootstrap.servers": broker.plain})
+        producer.produce(topic, '{"n": 1}')
+        producer.flush(30)
+        settings = security(stores, "SCRAM-SHA-512", "trusts-broker.jks")
+        address = {"bootstrap.servers": broker.secure}
+        assert [row.n for row in read(topic, **address, **settings).collect()] == [1]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.spark_cluster import ROOT, connect_server, standalone_cluster
-from tests.support.spark_output import numbers_in, spark_config
+from tests.support.spark_output import committed, numbers_in, spark_config
 from tests.support.topics import Out
 from tests.support.waiting import wait_for
 from tests.support.worker import standalone
@@ -28,12 +28,11 @@ pytestmark = pytest.mark.slow
 SHOP = """
 from pyspark.sql import functions as f
 
-@f.udf("string")
 def greeting(n):
     return f"hello {n}"
 
 def greet(rows):
-    return rows.select("n", greeting("n").alias("name"))
+    return rows.select("n", f.udf(greeting, "string")("n").alias("name"))
 """
 
 
@@ -174,44 +173,57 @@ def test_a_function_that_executors_cannot_import(
     assert "spark.submit.pyFiles" in trace
 
 
-def test_spark_connect(worker, create, kafka, make_topic, produce, consume_all, tmp_path):
-    """Over sc:// the data source reads, and the connector writes rows and dead letters."""
+@pytest.fixture
+def connect_session(tmp_path):
+    """A Spark Connect server's address, and a session of a client of it."""
     from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
+    with connect_server(tmp_path) as url:
+        session = SparkSession.builder.remote(url).getOrCreate()
+        yield url, session
+        session.stop()
+
+
+def test_spark_connect(
+    worker, create, kafka, connect_session, make_topic, produce, consume_all, tmp_path
+):
+    """Over sc:// the data source reads, and the connector writes rows and dead letters."""
     import spark_sink  # noqa: PLC0415
 
+    url, spark = connect_session
     topic, letters = make_topic("numbers", 2), make_topic("dlq")
     produce(topic, [*(b'{"n": %d}' % n for n in range(100)), b"poison"])
-    with connect_server(tmp_path) as url:
-        config = spark_config(topic, tmp_path) | {
-            "spark.remote": url,
-            "errors.tolerance": "all",
-            "errors.deadletterqueue.topic.name": letters,
-        }
-        create("remote", config)
-        spark = SparkSession.builder.remote(url).getOrCreate()
-        try:
-            spark_sink.register(spark)
-            rows = (
-                spark.read.format("penstock")
-                .option("bootstrap.servers", kafka)
-                .option("topics", topic)
-                .option("value.converter", "org.apache.kafka.connect.json.JsonConverter")
-                .option("value.converter.schemas.enable", "false")
-                .option("errors.tolerance", "all")
-                .option("spark.schema", "n BIGINT")
-                .load()
-            )
-            [counted] = rows.selectExpr("sum(n)", "count(*)", "count(_error)").collect()
-            assert tuple(counted) == (4950, 101, 1)
-        finally:
-            spark.stop()
-        out = tmp_path / "out"
-        wait_for(
-            lambda: sorted(numbers_in(out)) == list(range(100)),
-            lambda: f"all rows, there are {len(numbers_in(out))}; {worker.status('remote')}",
-            150,
-        )
-        assert [m.value() for m in consume_all(letters, 1)] == [b"poison"]
-        worker.rest.put("/connectors/remote/stop")
-        worker.wait_states("remote", [])
+    config = spark_config(topic, tmp_path) | {
+        "spark.remote": url,
+        "spark.outputs": "files,memory",
+        "spark.output.files.format": "parquet",
+        "spark.output.files.path": tmp_path / "out",
+        "spark.output.memory.format": "memory",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+    }
+    create("remote", config)
+    spark_sink.register(spark)
+    rows = (
+        spark.read.format("penstock")
+        .option("bootstrap.servers", kafka)
+        .option("topics", topic)
+        .option("value.converter", "org.apache.kafka.connect.json.JsonConverter")
+        .option("value.converter.schemas.enable", "false")
+        .option("errors.tolerance", "all")
+        .option("spark.schema", "n BIGINT")
+        .load()
+    )
+    [counted] = rows.selectExpr("sum(n)", "count(*)", "count(_error)").collect()
+    assert tuple(counted) == (4950, 101, 1)
+    wait_for(
+        lambda: committed(worker, "remote") == 101,
+        lambda: f"all records to be read; {worker.status('remote')}",
+        150,
+    )
+    assert sorted(numbers_in(tmp_path / "out")) == [*range(100)]
+    assert spark.sql("SELECT n, _kafka FROM global_temp.remote_memory").count() == 100
+    assert [m.value() for m in consume_all(letters, 1)] == [b"poison"]
+    worker.wait_running("remote")
+    worker.rest.put("/connectors/remote/stop")
+    worker.wait_states("remote", [])

@@ -1,10 +1,15 @@
 """SparkSinkConnector in a real worker; `tests/chaos` kills it."""
 
+import shutil
+import sys
+
 import pytest
 
 from tests.support.spark_output import (
     DELTA,
+    committed,
     delta_files,
+    numbers_in,
     spark_config,
     spark_processes,
 )
@@ -37,14 +42,19 @@ def connect(worker):
 
 
 def test_delta_pause_and_offsets(worker, connect, make_topic, produce, tmp_path):
-    """Delta gets each batch once; a paused query goes on; altered offsets are read again."""
+    """Delta gets each batch once; a paused query goes on; altered offsets are read again.
+
+    Every few batches Delta writes a checkpoint of its own, which the query that goes on reads.
+    """
     topic = make_topic("numbers")
-    produce(topic, [b'{"n": %d}' % n for n in range(10)])
+    produce(topic, [b'{"n": %d}' % n for n in range(12)])
     config = spark_config(
         topic,
         tmp_path,
         **{
             "spark.packages": DELTA,
+            "spark.conf.spark.databricks.delta.properties.defaults.checkpointInterval": 2,
+            "spark.max.offsets.per.trigger": 4,
             "spark.output.format": "delta",
             "spark.pipeline.sql": "SELECT n FROM records",
         },
@@ -76,20 +86,101 @@ def test_delta_pause_and_offsets(worker, connect, make_topic, produce, tmp_path)
         assert not trace, trace
         return rows_added() >= count
 
-    wait_for(lambda: settled(10), lambda: f"10 rows; {worker.status('delta')}", 150)
+    wait_for(lambda: settled(12), lambda: f"12 rows; {worker.status('delta')}", 150)
     worker.rest.put("/connectors/delta/pause")
     worker.wait_states("delta", ["PAUSED"])
-    produce(topic, [b'{"n": %d}' % n for n in range(10, 15)])
+    produce(topic, [b'{"n": %d}' % n for n in range(12, 17)])
     worker.rest.put("/connectors/delta/stop")
     worker.wait_states("delta", [])
     wait_for(lambda: not spark_processes(worker), "Spark to end with its task")
-    assert rows_added() == 10
+    assert rows_added() == 12
+    assert (out / "_delta_log/_last_checkpoint").exists()
     place = {"kafka_topic": topic, "kafka_partition": 0}
     answer = worker.rest.patch(
         "/connectors/delta/offsets",
-        json={"offsets": [{"partition": place, "offset": {"kafka_offset": 8}}]},
+        json={"offsets": [{"partition": place, "offset": {"kafka_offset": 10}}]},
     )
     assert answer.status_code == 200, answer.text
     worker.rest.put("/connectors/delta/resume")
-    wait_for(lambda: settled(17), lambda: f"10 + 7 rows; {worker.status('delta')}", 150)
-    assert rows_added() == 17
+    wait_for(lambda: settled(19), lambda: f"12 + 7 rows; {worker.status('delta')}", 150)
+    assert rows_added() == 19
+
+
+def test_a_deleted_checkpoint_and_reset_offsets(worker, connect, make_topic, produce, tmp_path):
+    """Without its checkpoint a query goes on where the group stands; after a reset it begins anew.
+
+    The metrics tell of batches, rows and lag all the while.
+    """
+    topic, out = make_topic("numbers", 2), tmp_path / "out"
+    connect("life", spark_config(topic, tmp_path))
+
+    def written(count):
+        wait_for(
+            lambda: len(numbers_in(out)) >= count and committed(worker, "life") == total,
+            lambda: f"{count} rows, there are {len(numbers_in(out))}; {worker.status('life')}",
+            150,
+        )
+        return sorted(numbers_in(out))
+
+    total = 10
+    produce(topic, [b'{"n": %d}' % n for n in range(10)])
+    assert written(10) == [*range(10)]
+    wait_for(lambda: measured(worker, "life", "record_read_total") == 10, "the metrics")
+    assert measured(worker, "life", "lag_max") == 0
+    assert measured(worker, "life", "partition_count") == 2
+    assert measured(worker, "life", "put_batch_avg_time_ms") > 0
+
+    stop(worker, "life")
+    shutil.rmtree(tmp_path / "checkpoint")
+    total = 15
+    produce(topic, [b'{"n": %d}' % n for n in range(10, 15)])
+    worker.rest.put("/connectors/life/resume")
+    assert written(15) == [*range(15)]
+
+    stop(worker, "life")
+    answer = worker.rest.delete("/connectors/life/offsets")
+    assert answer.status_code == 200, answer.text
+    assert committed(worker, "life") == 0
+    worker.rest.put("/connectors/life/resume")
+    assert written(30) == sorted([*range(15)] * 2)
+
+
+def test_a_checkpoint_of_another_connector_is_refused(worker, connect, topic, tmp_path):
+    """The task fails before Spark is started, and says whose the checkpoint is."""
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint/connector").write_text("orders\n")
+    connect("thief", spark_config(topic, tmp_path))
+    [task] = worker.wait_states("thief", ["FAILED"])["tasks"]
+    assert "is the checkpoint of connector orders" in task["trace"]
+
+
+def test_python_that_is_slow_to_start_is_started_again(worker, connect, topic, produce, tmp_path):
+    """Spark gives its streaming Python ten seconds; on a busy machine the query tries again."""
+    slow = tmp_path / "python"
+    slow.write_text(
+        f"""#!/bin/sh
+        case "$*" in *stream*) mkdir {tmp_path}/was-slow 2> /dev/null && exec sleep 20 ;; esac
+        exec {sys.executable} "$@"
+        """
+    )
+    slow.chmod(0o755)
+    produce(topic, ['{"n": 1}'])
+    connect("slow", spark_config(topic, tmp_path, **{"spark.conf.spark.pyspark.python": slow}))
+    wait_for(
+        lambda: numbers_in(tmp_path / "out") == [1], lambda: f"a row; {worker.status('slow')}", 150
+    )
+    assert (tmp_path / "was-slow").exists()
+    assert "Starting the query again" in worker.log_text()
+
+
+def stop(worker, name):
+    worker.rest.put(f"/connectors/{name}/stop")
+    worker.wait_states(name, [])
+
+
+def measured(worker, name, metric):
+    """The task's metric whose name ends so; None before it is there."""
+    for line in worker.rest.get("/metrics").text.splitlines():
+        if f'{metric}{{connector="{name}"' in line:
+            return float(line.rpartition(" ")[2])
+    return None

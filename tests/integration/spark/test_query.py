@@ -59,6 +59,7 @@ def settings(kafka, topic, tmp_path):
             LetterBox.of(spec, framework),
             Watch.of(spec, framework),
             str(tmp_path / "checkpoint"),
+            parsed["spark.starting.offsets"],
         )
 
     return make
@@ -121,13 +122,14 @@ def test_sql_function_and_several_outputs(settings, run, topic, produce, tmp_pat
 def test_outputs_from_one_query(
     settings, run, spark, topic, make_topic, produce, consume_all, tmp_path, caplog
 ):
-    """ORC, CSV, JSON, a topic and the console each get all rows, the topic once."""
+    """ORC, CSV, JSON, a topic, the console and memory each get all rows, the topic once."""
     target = make_topic("out")
     produce(topic, ['{"n": 1, "name": "a"}', '{"n": 2, "name": "b"}'])
     caplog.set_level("INFO", "spark_sink")
     made = settings(
         spark__pipeline__sql="SELECT CAST(n AS STRING) AS key, n, name FROM records",
-        spark__outputs="orc,csv,json,kafka,console",
+        spark__max__offsets__per__trigger=1,
+        spark__outputs="orc,csv,json,kafka,console,memory",
         spark__output__orc__format="orc",
         spark__output__orc__path=tmp_path / "orc",
         spark__output__csv__format="csv",
@@ -138,6 +140,8 @@ def test_outputs_from_one_query(
         spark__output__kafka__format="kafka",
         spark__output__kafka__option__topic=target,
         spark__output__console__format="console",
+        spark__output__memory__format="memory",
+        spark__output__memory__table="numbers",
     )
     run(made)
     assert sorted(r.n for r in spark.read.orc(str(tmp_path / "orc")).collect()) == [1, 2]
@@ -151,7 +155,9 @@ def test_outputs_from_one_query(
         (b"1", {"n": 1, "name": "a"}),
         (b"2", {"n": 2, "name": "b"}),
     ]
-    assert "|key|n  |name|" in caplog.text
+    assert "Batch 1:\n+---+---+----+\n|key|n  |name|" in caplog.text
+    assert "global_temp.numbers after batch 1, 2 rows:" in caplog.text
+    assert sorted(r.n for r in spark.sql("SELECT n FROM global_temp.numbers").collect()) == [1, 2]
 
 
 def test_a_format_without_its_jar_names_the_package(settings, run, topic, produce, tmp_path):

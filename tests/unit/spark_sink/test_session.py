@@ -24,6 +24,8 @@ def test_the_error_is_told_without_what_carried_it():
     told = "Tolerance exceeded\n  at orders-0"
     assert last_error(TRACE.format("connect.errors.ConnectError")) == told
     assert last_error(TRACE.format("shop.PriceError")) == f"shop.PriceError: {told}"
+    java = TRACE.replace("Tolerance exceeded\n  at", "While calling o1.save.\n: at")
+    assert last_error(java.format("py4j.protocol.Py4JJavaError")) == "at orders-0"
 
 
 def test_other_messages_stay_as_they_are():

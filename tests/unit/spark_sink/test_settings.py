@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from connect import ConfigError, UnsupportedError
+from connect import ConfigError, TopicPartition, UnsupportedError
 from spark_sink.checkpoint import Checkpoint
 from spark_sink.connector import SparkSinkConnector
 from spark_sink.options import ReadOptions, connector_options
@@ -59,7 +59,6 @@ def test_wrong_options_are_named(options, named):
         ({"format": "jdbc"}, "spark.output.table"),
         ({"format": "delta"}, "spark.output.path"),
         ({"format": "foreach"}, "spark.output.function"),
-        ({"format": "memory"}, "spark.output.format"),
     ],
 )
 def test_outputs_need_what_their_format_needs(config, named):
@@ -95,11 +94,14 @@ def test_triggers():
 
 def test_changed_offsets_begin_a_new_checkpoint(tmp_path):
     """The old checkpoint stays beside the new one; a remote one can't be changed from here."""
-    checkpoint = Checkpoint(str(tmp_path / "c"))
-    assert checkpoint.path == f"{tmp_path}/c/0"
-    checkpoint.begin_anew()
-    checkpoint.begin_anew()
-    assert Checkpoint(f"file://{tmp_path}/c").path.endswith("/c/2")
+    location = {"spark.checkpoint.location": str(tmp_path / "c")}
+    connector = SparkSinkConnector()
+    connector.config = SparkSinkConnector.config_def.parse(location)
+    checkpoint = Checkpoint(f"file://{tmp_path}/c")
+    for number, (offset, starting) in enumerate([(None, "latest"), (5, "group"), (None, "latest")]):
+        assert checkpoint.path.endswith(f"/c/{number}")
+        connector.alter_offsets({TopicPartition("orders", 0): offset})
+        assert checkpoint.starting("latest") == starting
     with pytest.raises(UnsupportedError, match=r"s3a://bucket/c"):
         Checkpoint("s3a://bucket/c").begin_anew()
 
