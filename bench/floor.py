@@ -20,7 +20,7 @@ from bench.sides import SETTINGS
 from bench.works import orders, sinks
 from connect.data.java_lines import java_lines_of
 from connect.pipeline import PipelineSpec, SinkPipeline
-from connect.runtime.collector import tune_garbage_collection
+from connect.runtime.memory import tune_garbage_collection
 from connectors.file.sink import _lines
 
 BATCH = 2000

@@ -19,8 +19,8 @@ from connect.errors import ConfigError, ConnectError
 from connect.javalang.errors import PropertiesError
 from connect.javalang.properties import read_properties
 from connect.plugins import Plugins
-from connect.runtime.arenas import use_few_arenas
 from connect.runtime.log import set_process_context, set_up_logging
+from connect.runtime.memory import use_few_arenas
 from penstock.errors import UserError, tell
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from pyspark.sql.types import StructType
 
 from connect import ConfigError, ConnectError
 from connect.pipeline import Failure, SinkPipeline
-from connect.runtime.collector import tune_garbage_collection
+from connect.runtime.memory import tune_garbage_collection
 from spark_sink.columns import RowBuilder
 from spark_sink.discovery import find_columns
 from spark_sink.offsets import Log, Offsets, from_json, ranges_between, to_json, within

@@ -25,14 +25,13 @@ from connect.plugin import Connector, ExternalSinkTask, Partition, SinkTask, Sou
 from connect.plugins import PluginInfo, Plugins
 from connect.plugins.registry import load_plugin
 from connect.runtime import clients
-from connect.runtime.arenas import use_few_arenas
-from connect.runtime.collector import tune_garbage_collection
 from connect.runtime.control import Control
 from connect.runtime.exactly_once import ExactlyOnceLoop, SourceOffsets, TransactionRequests
 from connect.runtime.external import ExternalContext, supervise
 from connect.runtime.limits import Limits, resident_bytes
 from connect.runtime.log import set_process_context, set_up_logging
 from connect.runtime.measures import Window, sink_gauges
+from connect.runtime.memory import tune_garbage_collection, use_few_arenas
 from connect.runtime.offset_topics import own_offsets_topic
 from connect.runtime.sink import SinkContext, SinkLoop
 from connect.runtime.source import SourceContext, SourceLoop

@@ -19,12 +19,12 @@ from multiprocessing.context import ForkServerContext
 from typing import Any
 
 from connect.runtime.child import Child
-from connect.runtime.collector import tune_garbage_collection
 from connect.runtime.control import Control
 from connect.runtime.host import isolate, run_host
 from connect.runtime.levels import connector_levels
 from connect.runtime.line import Line
 from connect.runtime.log import set_context, set_process_context, set_up_logging
+from connect.runtime.memory import tune_garbage_collection
 from connect.runtime.spec import Failed, Member, Request, Stop, TaskSpec, ThreadHostSpec
 
 log = logging.getLogger(__name__)
