@@ -26,6 +26,8 @@ BATCH_LETTERS = 2000
 BATCH_BYTES = 32 * 1024 * 1024
 # No broker has sent anything for so long: better an error than to wait for ever.
 STALLED_SECONDS = 60.0
+# A transaction that is just being ended is waited for; one that was left open is not.
+UNDER_WAY_SECONDS = 2.0
 # Letters that lie this close together are read through rather than sought one by one.
 GAP_WORTH_SEEKING = 2000
 
@@ -181,8 +183,8 @@ class Reader:
     ) -> Iterator[list[Any]]:
         """Batches of messages, each of one partition and in order.
 
-        Reads up to a span's end, or up to the first transaction under way. With `whole` it waits
-        for such transactions, so that nothing that is committed before `end` is missed.
+        Reads up to a span's end, or up to a transaction that does not end soon. With `whole` it
+        waits for such transactions, so that nothing that is committed before `end` is missed.
         """
         consumer = Consumer(
             {
@@ -228,28 +230,32 @@ def _read_span(consumer: Consumer, topic: str, span: Span, *, whole: bool) -> It
     size = 100  # until it is known how large messages are
     heard = time.monotonic()
     position = span.start
+    at_end: float | None = None  # since when there is nothing more that may be read
     while position < span.end:
         # consume(n) alone would wait for n, even at the end of the topic.
-        first = consumer.poll(1.0)
+        first = consumer.poll(1.0 if at_end is None else 0.05)
         messages: list[Any] = [] if first is None else [first, *consumer.consume(size, 0)]
         if not messages:
-            if time.monotonic() - heard > STALLED_SECONDS:
+            now = time.monotonic()
+            if at_end is not None and not whole and now - at_end > UNDER_WAY_SECONDS:
+                return
+            if now - heard > STALLED_SECONDS:
                 raise ConnectError(
                     f"Topic '{topic}', partition {span.partition}: nothing came from Kafka for "
                     f"{STALLED_SECONDS:.0f} s at offset {position} of {span.end}."
                 )
             continue
         batch = []
-        ended = False
         for message in messages:
             if (error := message.error()) is None:
                 position = message.offset() + 1
+                at_end = None
                 if message.offset() < span.end:
                     batch.append(message)
             elif error.code() == KafkaError._PARTITION_EOF:
                 # The end of what may be read; markers of transactions lie before it unseen.
                 position = max(position, message.offset())
-                ended = not whole or position >= span.end
+                at_end = time.monotonic()
             else:
                 _raise_unless_passing(topic, error)
         if batch:
@@ -258,8 +264,6 @@ def _read_span(consumer: Consumer, topic: str, span: Span, *, whole: bool) -> It
             average = sum(len(m.value() or b"") for m in sample) // len(sample) + 1
             size = max(1, min(BATCH_LETTERS, BATCH_BYTES // average))
             yield batch
-        if ended:
-            return
 
 
 def _raise_unless_passing(topic: str, error: KafkaError) -> None:

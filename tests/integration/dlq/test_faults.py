@@ -2,18 +2,23 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from confluent_kafka import Producer
 from rich.console import Console
 
 from dlq import letter as names
+from dlq import reader
 from dlq.desk import Desk
 from dlq.masking import Mask
+from dlq.model import Mark
 from dlq.probe import Decoded
 from dlq.reader import Place
 from dlq.replay import Plan, Replay, ReplayError
 from dlq.selection import Selection, State
 from dlq.showing import letter_document
+from dlq.state import encode
 from penstock.dlq_show import letter_page
 from tests.integration.dlq.conftest import LETTERS
 from tests.support.topics import Out, admin_client
@@ -68,6 +73,38 @@ def test_a_replay_can_be_stopped_and_goes_on_later(desk, topic, letters, produce
         letters, next(iter(desk.rows(letters, Selection(states=(), limit=1)))).place
     )
     assert (mark.state, mark.target) == (State.REPLAYED, topic)
+
+
+@pytest.fixture
+def open_transaction(kafka, desk, topic, letters, produce):
+    """A producer that has marked the first of two letters as replayed, but not committed it yet."""
+    produce(letters, [dead(topic, n) for n in range(2)])
+    producer = Producer({"bootstrap.servers": kafka, "transactional.id": f"marks-{letters}"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    mark = Mark(0, 0, State.REPLAYED, "ann", 1)
+    key, value = encode(desk.reader.topic(letters), mark)
+    producer.produce(desk.states.name, value, key)
+    producer.flush(30)
+    return producer
+
+
+def test_what_is_being_committed_is_waited_for(desk, letters, open_transaction, monkeypatch):
+    """A look right after a replay sees all of it, though Kafka shows it a moment later."""
+    monkeypatch.setattr(reader, "UNDER_WAY_SECONDS", 60.0)
+    with ThreadPoolExecutor(1) as thread:
+        looking = thread.submit(desk.count, letters, Selection())
+        with pytest.raises(TimeoutError):
+            looking.result(0.5)
+        open_transaction.commit_transaction(30)
+        assert looking.result(60) == 1
+
+
+def test_what_was_left_open_is_not_waited_for(desk, letters, open_transaction, monkeypatch):
+    """A replay that was killed holds nobody up."""
+    monkeypatch.setattr(reader, "UNDER_WAY_SECONDS", 0.1)
+    assert desk.count(letters, Selection()) == 2
+    open_transaction.abort_transaction(30)
 
 
 def test_a_second_replay_takes_over_and_nothing_is_sent_twice(
