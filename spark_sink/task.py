@@ -154,7 +154,7 @@ class SparkSinkTask(ExternalSinkTask):
 
     def _end(self) -> None:
         for query in self._queries:
-            query.stop()
+            _stop(query)
         if self._queries:
             self._observe()
         self._queries = []
@@ -162,6 +162,19 @@ class SparkSinkTask(ExternalSinkTask):
         if self._spark is not None:
             self._spark.stop()
             self._spark = None
+
+
+def _stop(query: Any) -> None:
+    from spark_sink.session import in_sparks_words  # noqa: PLC0415 - needs the extra
+
+    try:
+        query.stop()
+    except Exception as error:
+        # Its batch takes longer than Spark waits. It ends with Spark, and comes again.
+        told = in_sparks_words(error)
+        if told is None:
+            raise
+        log.warning("The batch of %s under way is cut off: %s", query.name, told.splitlines()[0])
 
 
 def _offsets(told: str) -> dict[tuple[str, int], int]:

@@ -154,6 +154,27 @@ def test_a_checkpoint_of_another_connector_is_refused(worker, connect, topic, tm
     assert "is the checkpoint of connector orders" in task["trace"]
 
 
+def test_a_long_batch_does_not_keep_a_query_from_pausing(worker, connect, topic, produce, tmp_path):
+    """A batch that takes longer than Spark waits for it is cut off, and the task is paused."""
+    (worker.log.parent / "long_batch.py").write_text(
+        "import pathlib, time\n\n"
+        "def take(rows, batch):\n"
+        f"    pathlib.Path({str(tmp_path / 'began')!r}).touch()\n"
+        "    time.sleep(60)\n"
+    )
+    more = {
+        "spark.conf.spark.sql.streaming.stopTimeout": "1s",
+        "spark.output.format": "foreach",
+        "spark.output.function": "long_batch:take",
+    }
+    produce(topic, ['{"n": 1}'])
+    connect("long", spark_config(topic, tmp_path, **more))
+    wait_for((tmp_path / "began").exists, lambda: f"the batch; {worker.status('long')}", 150)
+    worker.rest.put("/connectors/long/pause")
+    worker.wait_states("long", ["PAUSED"], 30)
+    assert "The batch of long-records under way is cut off" in worker.log_text()
+
+
 def test_python_that_is_slow_to_start_is_started_again(worker, connect, topic, produce, tmp_path):
     """Spark gives its streaming Python ten seconds; on a busy machine the query tries again."""
     slow = tmp_path / "python"
