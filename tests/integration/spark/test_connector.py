@@ -87,6 +87,7 @@ def test_delta_pause_and_offsets(worker, connect, make_topic, produce, tmp_path)
         return rows_added() >= count
 
     wait_for(lambda: settled(12), lambda: f"12 rows; {worker.status('delta')}", 150)
+    wait_for(lambda: committed(worker, "delta") == 12, "the last batch to be completed", 60)
     worker.rest.put("/connectors/delta/pause")
     worker.wait_states("delta", ["PAUSED"])
     produce(topic, [b'{"n": %d}' % n for n in range(12, 17)])
