@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from connect import DataError, SinkRecord
+from connect import Columns, DataError, SinkBatch, SinkRecord
 from connect.pipeline import Failure, Stage
 from dlq import letter
 from spark_sink.schemas import ERROR, KAFKA, VALUE
@@ -19,6 +19,8 @@ from spark_sink.schemas import ERROR, KAFKA, VALUE
 # Who is at fault in a dead letter when a record does not fit its columns: in a worker's sink this
 # is the step that would have noticed.
 PUT_CLASS = "org.apache.kafka.connect.sink.SinkTask"
+
+_MISFITS = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 class RowBuilder:
@@ -34,9 +36,36 @@ class RowBuilder:
         self._takes_bare_values = any(f.name == VALUE for f in self._columns)
 
     def fit(
+        self, batch: SinkBatch, messages: Sequence[Any], failed: Sequence[Failure]
+    ) -> tuple[list[pa.Array], Sequence[Any], list[Failure]]:
+        """The value columns of the records that fit, their messages, and those that don't.
+
+        `failed` are those among the messages of which the batch has no record.
+        """
+        if batch.columns is not None:
+            try:
+                whole = self._fit_columns(batch.columns, len(batch))
+            except _MISFITS:
+                pass  # one does not fit; record by record it is found
+            else:
+                bad = {failure.record.offset() for failure in failed}
+                return (
+                    whole,
+                    [m for m in messages if m.offset() not in bad] if bad else messages,
+                    [],
+                )
+        return self._fit_records(batch.records, messages)
+
+    def _fit_columns(self, columns: Columns, count: int) -> list[pa.Array]:
+        fields = columns.fields
+        return [
+            _fitted(fields[f.name], f.type) if f.name in fields else pa.nulls(count, f.type)
+            for f in self._columns
+        ]
+
+    def _fit_records(
         self, records: Sequence[SinkRecord], messages: Sequence[Any]
     ) -> tuple[list[pa.Array], Sequence[Any], list[Failure]]:
-        """The value columns of the records that fit, their messages, and those that don't."""
         rows = [record.value for record in records]
         origins = messages
         if len(records) < len(messages):  # some were dropped, or failed
@@ -94,7 +123,7 @@ class RowBuilder:
                 values = [row.get(name) for row in rows]
             try:
                 array = _fitted(values, field.type)
-            except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            except _MISFITS:
                 array = _fitted_one_by_one(name, values, field.type, failures)
             arrays.append(array)
         return arrays
@@ -154,7 +183,7 @@ def _fitted_one_by_one(
     for i, value in enumerate(values):
         try:
             arrays.append(_fitted([value], type))
-        except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        except _MISFITS as error:
             failures.setdefault(i, _misfit(name, value, type, error))
             arrays.append(pa.nulls(1, type))
     return pa.concat_arrays(arrays)

@@ -183,8 +183,8 @@ class _Worker:
 
     def batches(self, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
         for messages in self._ranges.read(wanted):
-            records, failures = self._pipeline.run(messages)
-            columns, origins, misfits = self._rows.fit(records, messages)
+            batch, failures = self._pipeline.run_batch(messages)
+            columns, origins, misfits = self._rows.fit(batch, messages, failures)
             failures += misfits
             for failure in failures:
                 if failure.is_outage or not self._tolerates:

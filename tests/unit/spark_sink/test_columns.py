@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import types as spark
 
-from connect import DataError, SinkRecord
+from connect import Columns, DataError, SinkBatch, SinkRecord
 from connect.pipeline import Failure, RawMessage, Stage
 from spark_sink.columns import RowBuilder
 from spark_sink.schemas import row_type
@@ -38,8 +38,24 @@ def build(kind, values):
         SinkRecord("t", 0, None, None, None, value, offset=i, original_topic="t")
         for i, value in enumerate(values)
     ]
-    arrays, origins, failures = builder.fit(records, messages)
-    return builder.build(arrays, origins, failures), failures
+    arrays, origins, failures = builder.fit(SinkBatch.of(records), messages, [])
+    built = builder.build(arrays, origins, failures)
+    if all(isinstance(value, dict) for value in values) and len({*map(tuple, values)}) == 1:
+        fields = {name: [value[name] for value in values] for name in values[0]}
+        batch = SinkBatch(len(records), Columns(None, fields), lambda: records)
+        assert builder.build(*builder.fit(batch, messages, [])) == built  # told the same way
+    return built, failures
+
+
+def test_failures_are_left_out_of_columns():
+    """The rows are those of the other messages, in their order."""
+    columns = spark.StructType([spark.StructField("x", COLUMN["bigint"])])
+    builder = RowBuilder(row_type(columns), "orders", 0)
+    messages = [RawMessage("t", b"raw", offset=i) for i in range(3)]
+    failure = Failure(messages[1], Stage.VALUE_CONVERTER, "C", DataError("broken"))
+    batch = SinkBatch(2, Columns(None, {"x": [7, 9]}), list)
+    arrays, origins, misfits = builder.fit(batch, messages, [failure])
+    assert (arrays[0].to_pylist(), origins, misfits) == ([7, 9], [messages[0], messages[2]], [])
 
 
 @pytest.mark.parametrize(
