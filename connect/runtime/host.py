@@ -324,7 +324,7 @@ class Host:
         measure: Callable[[], dict[str, float]],
     ) -> None:
         self._control.tell(Started(self._control.paused, version))
-        log.info("Task started")
+        log.info("Task started in process %d", os.getpid())
         threading.Thread(
             target=self._send_metrics, args=(letters, measure), name="metrics", daemon=True
         ).start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, Self, TypeVar
 
 from connect.config.configdef import Config
@@ -12,6 +12,10 @@ from connect.errors import ConfigError, ConnectError
 from connect.plugin import Connector, Task
 
 T = TypeVar("T", bound=Task)
+V = TypeVar("V")
+
+# Between two looks at what is waited for.
+_PAUSE_SECONDS = 0.05
 
 
 class Deadline:
@@ -28,6 +32,18 @@ class Deadline:
     def check(self, waiting_for: str) -> None:
         if self.passed:
             raise AssertionError(f"waited {self._seconds:g} s for {waiting_for}")
+
+
+def wait_until(
+    condition: Callable[[], V | None], waiting_for: Callable[[], str], seconds: float
+) -> V:
+    """Ask again and again until the answer is true, and return it."""
+    deadline = Deadline(seconds)
+    while not (answer := condition()):
+        if deadline.passed:
+            deadline.check(waiting_for())
+        time.sleep(_PAUSE_SECONDS)
+    return answer
 
 
 class ConnectorContextInMemory:

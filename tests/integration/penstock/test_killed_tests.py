@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.processes import alive, descendants, start
 from tests.support.waiting import wait_for
 from tests.support.worker import ROOT
 
-TESTS = """
+OURS = """
 import sys
 from pathlib import Path
 from tests.support.worker import standalone
@@ -16,19 +18,29 @@ with standalone(sys.argv[1], Path(sys.argv[2])) as worker:
     print(worker.process.pid, flush=True)
     sys.stdin.read()
 """
+# What the tests of other people's connectors have.
+PLUGIN = """
+import sys
+from pathlib import Path
+from penstock.testing import RealWorker
+with RealWorker(sys.argv[1], Path(sys.argv[2])) as worker:
+    print(worker.pid, flush=True)
+    sys.stdin.read()
+"""
 
 
-def test_a_worker_does_not_outlive_tests_that_are_killed(kafka, tmp_path):
+@pytest.mark.parametrize("tests", [OURS, PLUGIN], ids=["ours", "plugin"])
+def test_a_worker_does_not_outlive_tests_that_are_killed(tests, kafka, tmp_path):
     """The worker of a test run that got SIGKILL ends, and so does all below it."""
-    tests = start(
-        [sys.executable, "-c", TESTS, kafka, tmp_path],
+    running = start(
+        [sys.executable, "-c", tests, kafka, tmp_path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    with tests:
-        worker = int(tests.stdout.readline())
+    with running:
+        worker = int(running.stdout.readline())
         family = [worker, *descendants(worker)]
         assert all(map(alive, family))
-        tests.kill()
+        running.kill()
     wait_for(lambda: not any(map(alive, family)), "the worker and its processes to be gone")
