@@ -112,7 +112,7 @@ class SinkOnKafkaSuite(SinkTaskSuite):
         values, topic = self.values(self.count), penstock_worker.topic()
         name = self._create(penstock_worker, tmp_path, topic)
         self._feed(penstock_worker, topic, values)
-        self._await(penstock_worker, name, {0: self.count})
+        penstock_worker.wait_committed(name)
         self._check(tmp_path, values, "undisturbed")
         penstock_worker.delete(name)
 
@@ -127,7 +127,7 @@ class SinkOnKafkaSuite(SinkTaskSuite):
         self._feed(penstock_worker, topic, values[:half])
         _crash(penstock_worker, name, killed)
         self._feed(penstock_worker, topic, values[half:])
-        self._await(penstock_worker, name, {0: self.count})
+        penstock_worker.wait_committed(name)
         self._check(tmp_path, values, f"the {killed} was killed")
         penstock_worker.delete(name)
 
@@ -143,7 +143,7 @@ class SinkOnKafkaSuite(SinkTaskSuite):
             if number == 2:
                 self._create(penstock_worker, tmp_path, topic, tasks=2, name=name)
             self._feed(penstock_worker, topic, part, partition=number % 2)
-        self._await(penstock_worker, name, {n: sum(map(len, parts[n::2])) for n in (0, 1)})
+        penstock_worker.wait_committed(name)
         got = self.written(tmp_path)
         lost = [value for value in values if value not in got]
         assert not lost, f"a task was added: lost {lost!r}, found {got!r}"
@@ -169,21 +169,6 @@ class SinkOnKafkaSuite(SinkTaskSuite):
         converter.configure({"schemas.enable": "true"}, is_key=False)
         data = [converter.from_connect(topic, self.schema, value) for value in values]
         worker.feed(topic, data, partition=partition)
-
-    def _await(self, worker: RealWorker, name: str, ends: dict[int, int]) -> None:
-        """Wait until offsets are committed: that is when a sink says that records are safe."""
-
-        def committed() -> dict[int, int]:
-            return {
-                each["partition"]["kafka_partition"]: each["offset"]["kafka_offset"]
-                for each in worker.offsets(name)
-            }
-
-        wait_until(
-            lambda: committed() == ends,
-            lambda: f"offsets {ends}; they are {committed()}, and it is {worker.status(name)}",
-            _SECONDS,
-        )
 
 
 def _name() -> str:

@@ -27,11 +27,12 @@ def delete(bootstrap: str, names: list[str]) -> None:
         done.result()
 
 
-def feed(bootstrap: str, topic: str, values: Iterable[Any], partition: int) -> None:
-    """Write values, and return when all are safe. Bytes and None are written as they are."""
+def feed(bootstrap: str, topic: str, values: Iterable[Any], partition: int) -> int:
+    """Write values; how many, when all are safe. Bytes and None are written as they are."""
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True})
     failed: list[KafkaError] = []
-    for value in values:
+    count = 0
+    for count, value in enumerate(values, 1):  # noqa: B007
         as_it_is = value is None or isinstance(value, bytes)
         producer.produce(
             topic,
@@ -41,7 +42,8 @@ def feed(bootstrap: str, topic: str, values: Iterable[Any], partition: int) -> N
         )
     left = producer.flush(30)
     assert not failed, f"{len(failed)} records were refused, the first because: {failed[0]}"
-    assert left == 0, f"{left} records were not acknowledged within 30 s"
+    assert left == 0, f"{left} of {count} records were not acknowledged within 30 s"
+    return count
 
 
 def read(bootstrap: str, topic: str, count: int, seconds: float) -> list[Any]:

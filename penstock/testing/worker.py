@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -47,6 +48,7 @@ class RealWorker:
         self._starts = itertools.count(1)
         self._connectors: dict[str, tuple[dict[str, str], int]] = {}
         self._topics: list[str] = []
+        self._fed: Counter[tuple[str, int]] = Counter()
         self._process: subprocess.Popen[bytes] | None = None
         self._ending = ExitStack()
 
@@ -196,6 +198,23 @@ class RealWorker:
         told: list[dict[str, Any]] = self.rest.get(f"{connector_path(name)}/offsets")["offsets"]
         return told
 
+    def wait_committed(self, name: str) -> None:
+        """Return when a sink has committed everything that was fed to its topics."""
+        own = self._connectors[name][0]["topics"].split(",")
+        fed = {place: count for place, count in self._fed.items() if place[0] in own}
+
+        def committed() -> dict[tuple[str, int], int]:
+            return {
+                (at["kafka_topic"], at["kafka_partition"]): each["offset"]["kafka_offset"]
+                for each in self.offsets(name)
+                for at in [each["partition"]]
+            }
+
+        self._wait(
+            lambda: committed() == fed,
+            lambda: f"{name} to commit {fed}; it has {committed()} and is {self.status(name)}",
+        )
+
     def _states(self, name: str) -> list[str]:
         return [task["state"] for task in self.status(name)["tasks"]]
 
@@ -214,7 +233,7 @@ class RealWorker:
 
     def feed(self, topic: str, values: Iterable[Any], *, partition: int = 0) -> None:
         """Write values as JSON, or bytes as they are, and return when all are safe in Kafka."""
-        topics.feed(self.bootstrap, topic, values, partition)
+        self._fed[topic, partition] += topics.feed(self.bootstrap, topic, values, partition)
 
     def read(self, topic: str, count: int, *, seconds: float = 60) -> list[Any]:
         """Every value of the topic, once there are `count` or more."""

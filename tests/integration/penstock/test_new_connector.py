@@ -14,6 +14,7 @@ from connect.testing.running import checked_config
 from tests.support.fake_java import python_command
 
 ROOT = Path(__file__).parents[3]
+PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "penstock.pytest_plugin"]
 
 
 def run(*arguments, cwd):
@@ -29,7 +30,7 @@ def run(*arguments, cwd):
 
 
 @pytest.mark.parametrize("kind", ["source", "sink"])
-def test_new_connector_passes_its_own_tests_and_is_found(kind, tmp_path):
+def test_new_connector_passes_its_own_tests_and_is_found(kind, kafka, tmp_path):
     """Untouched, the package's tests pass, a worker finds it, and its example config is valid."""
     # Another name for each kind, because both are loaded into this process.
     word = {"source": "orders", "sink": "bills"}[kind]
@@ -39,9 +40,9 @@ def test_new_connector_passes_its_own_tests_and_is_found(kind, tmp_path):
     assert str(Path(f"acme-{word}", f"acme_{word}", "connector.py")) in done.stdout
 
     tests = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        [sys.executable, *PYTEST],
         cwd=package,
-        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]},
+        env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "KAFKA_BOOTSTRAP": kafka},
         capture_output=True,
         text=True,
         check=False,
@@ -49,6 +50,7 @@ def test_new_connector_passes_its_own_tests_and_is_found(kind, tmp_path):
     )
     assert tests.returncode == 0, tests.stdout + tests.stderr
     assert "passed" in tests.stdout
+    assert "skipped" not in tests.stdout
 
     name = f"Acme{word.capitalize()}{kind.capitalize()}Connector"
     plugins = Plugins([str(package)])
@@ -58,9 +60,9 @@ def test_new_connector_passes_its_own_tests_and_is_found(kind, tmp_path):
     checked_config(plugins.load(PluginType(kind), found[0].name), example["config"])
 
 
-def test_new_connectors_install_into_a_fresh_environment(tmp_path):
+def test_new_connectors_install_into_a_fresh_environment(kafka, tmp_path):
     """Untouched, they install beside Penstock, `penstock plugins` lists them, and their conformance
-    suites pass there.
+    suites pass there, with the fixtures that Penstock gives to pytest.
     """
     made = {"orders": "source", "bills": "sink"}
     for name, kind in made.items():
@@ -72,6 +74,7 @@ def test_new_connectors_install_into_a_fresh_environment(tmp_path):
     (site,) = environment.glob("lib/python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    clean["KAFKA_BOOTSTRAP"] = kafka
 
     def called(*command, cwd=tmp_path):
         return _called(*command, cwd=cwd, env=clean)
@@ -82,7 +85,9 @@ def test_new_connectors_install_into_a_fresh_environment(tmp_path):
     for name, kind in made.items():
         assert f"{name.capitalize()}{kind.capitalize()}Connector" in listed
         tests = [environment / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        assert "passed" in called(*tests, cwd=tmp_path / name)
+        told = called(*tests, cwd=tmp_path / name)
+        assert "passed" in told
+        assert "skipped" not in told
 
 
 def _install(environment, *projects):
