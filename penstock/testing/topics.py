@@ -58,24 +58,28 @@ def read(bootstrap: str, topic: str, count: int, seconds: float) -> list[Any]:
         }
     )
     values: list[Any] = []
-    at_end: set[int] = set()
     deadline = time.monotonic() + seconds
     try:
         partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
-        while len(at_end) < len(partitions) or len(values) < count:
+        places = [TopicPartition(topic, number, 0) for number in partitions]
+        # As it is now: a source that never runs dry must not keep us here.
+        ends = [consumer.get_watermark_offsets(place, timeout=10)[1] for place in places]
+        unread = {number for number, end in zip(partitions, ends, strict=True) if end}
+        consumer.assign(places)
+        while unread or len(values) < count:
             late = time.monotonic() > deadline
             assert not late, f"waited {seconds:g} s for {count} records, there are {len(values)}"
             for message in consumer.consume(1000, 0.1):
                 partition, error, raw = message.partition(), message.error(), message.value()
                 assert partition is not None
                 if error is None:
-                    at_end.discard(partition)
                     values.append(None if raw is None else json.loads(raw))
+                    at_end = (message.offset() or 0) + 1 >= ends[partition]
                 else:
-                    expected = error.code() == KafkaError._PARTITION_EOF
-                    assert expected, f"topic {topic} can't be read: {error}"
-                    at_end.add(partition)
+                    at_end = error.code() == KafkaError._PARTITION_EOF
+                    assert at_end, f"topic {topic} can't be read: {error}"
+                if at_end:
+                    unread.discard(partition)
     finally:
         consumer.close()
     return values

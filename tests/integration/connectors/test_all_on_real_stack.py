@@ -1,0 +1,34 @@
+"""The connectors that come with Penstock pass the suites on a real Kafka as they do in memory."""
+
+from penstock.testing import SinkOnKafkaSuite, SourceOnKafkaSuite
+from tests.unit.connectors.datagen import test_datagen as datagen
+from tests.unit.connectors.files import test_sink as files
+from tests.unit.connectors.http import test_sink as http
+from tests.unit.connectors.jdbc import test_sink as jdbc_sink
+from tests.unit.connectors.jdbc import test_source as jdbc_source
+
+pytest_plugins = ["penstock.pytest_plugin"]
+
+
+class TestJdbcSinkOnKafka(jdbc_sink.TestJdbcSink, SinkOnKafkaSuite):
+    def config(self, place):
+        return {**super().config(place), "table.name.format": "test"}
+
+
+class TestJdbcSourceOnKafka(jdbc_source.TestTimestampIncrementing, SourceOnKafkaSuite):
+    pass
+
+
+class TestHttpSinkOnKafka(http.TestHttpSink, SinkOnKafkaSuite):
+    pass
+
+
+class TestFilesSinkOnKafka(files.TestFilesSink, SinkOnKafkaSuite):
+    pass
+
+
+class TestDatagenOnKafka(datagen.TestDatagenConforms, SourceOnKafkaSuite):
+    count = 100
+
+    def config(self, place):
+        return {**super().config(place), "max.interval": "2"}
