@@ -1,5 +1,7 @@
 """The connectors that come with Penstock pass the suites on a real Kafka as they do in memory."""
 
+from pathlib import Path
+
 from penstock.testing import SinkOnKafkaSuite, SourceOnKafkaSuite
 from tests.unit.connectors.datagen import test_datagen as datagen
 from tests.unit.connectors.files import test_sink as files
@@ -24,7 +26,10 @@ class TestHttpSinkOnKafka(http.TestHttpSink, SinkOnKafkaSuite):
 
 
 class TestFilesSinkOnKafka(files.TestFilesSink, SinkOnKafkaSuite):
-    pass
+    def written(self, place):
+        # Whoever is killed while it writes leaves a hidden draft, which no reader takes for a file.
+        names = [name for name in files.files(place) if not Path(name).name.startswith(".")]
+        return [record for name in names for record in files.lines(place, name)]
 
 
 class TestDatagenOnKafka(datagen.TestDatagenConforms, SourceOnKafkaSuite):
