@@ -64,7 +64,8 @@ micro: $(READY) ## how long a record takes in converters, transforms, the JDBC s
 chaos: $(READY) ## kill tasks, workers, a database and Spark again and again, and count what is left
 	CHAOS_KILLS=$${CHAOS_KILLS:-50} CHAOS_ROWS=$${CHAOS_ROWS:-100000} \
 	  SPARK_CHAOS_RECORDS=$${SPARK_CHAOS_RECORDS:-1000000} SPARK_CHAOS_KILLS=$${SPARK_CHAOS_KILLS:-3} \
-	  $(BIN)/python -m pytest tests/chaos -q -s --timeout 3600
+	  $(BIN)/python -m pytest tests/chaos tests/integration/connectors/test_all_on_real_stack.py \
+	  -q -s --timeout 3600
 
 lint: $(READY) ## style, types, and which room may import which
 	$(BIN)/ruff check .

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from penstock.testing import SinkOnKafkaSuite, SourceOnKafkaSuite
 from tests.unit.connectors.datagen import test_datagen as datagen
 from tests.unit.connectors.files import test_sink as files
@@ -10,6 +12,7 @@ from tests.unit.connectors.jdbc import test_sink as jdbc_sink
 from tests.unit.connectors.jdbc import test_source as jdbc_source
 
 pytest_plugins = ["penstock.pytest_plugin"]
+pytestmark = pytest.mark.slow  # `make chaos` has the time
 
 
 class TestJdbcSinkOnKafka(jdbc_sink.TestJdbcSink, SinkOnKafkaSuite):
