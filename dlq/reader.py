@@ -26,6 +26,14 @@ BATCH_LETTERS = 2000
 BATCH_BYTES = 32 * 1024 * 1024
 # No broker has sent anything for so long: better an error than to wait for ever.
 STALLED_SECONDS = 60.0
+# What a broker says while a topic is new to it, or moves to another one.
+PASSING = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
+_RETRY_SECONDS = 0.1
 # A transaction that is just being ended is waited for; one that was left open is not.
 UNDER_WAY_SECONDS = 2.0
 # Letters that lie this close together are read through rather than sought one by one.
@@ -160,23 +168,31 @@ class Reader:
 
     def spans(self, topic: TopicFacts) -> list[Span]:
         """All there is now. Ends are high watermarks: transactions under way lie before them."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while True:
+            try:
+                return self._spans(topic)
+            except KafkaException as error:
+                cause = error.args[0]
+                if cause.code() not in PASSING or time.monotonic() > deadline:
+                    raise ConnectError(
+                        f"The offsets of topic '{topic.name}' can't be read: {cause.str()}"
+                    ) from error
+                time.sleep(_RETRY_SECONDS)
+
+    def _spans(self, topic: TopicFacts) -> list[Span]:
         places = [TopicPartition(topic.name, p) for p in topic.partitions]
-        try:
-            earliest, latest = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
-            starts = self.admin.list_offsets(dict.fromkeys(places, earliest))
-            ends = self.admin.list_offsets(dict.fromkeys(places, latest))
-            return [
-                Span(
-                    p.partition,
-                    starts[p].result(TIMEOUT_SECONDS).offset,
-                    ends[p].result(TIMEOUT_SECONDS).offset,
-                )
-                for p in places
-            ]
-        except KafkaException as error:
-            raise ConnectError(
-                f"The offsets of topic '{topic.name}' can't be read: {error.args[0].str()}"
-            ) from error
+        earliest, latest = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        starts = self.admin.list_offsets(dict.fromkeys(places, earliest))
+        ends = self.admin.list_offsets(dict.fromkeys(places, latest))
+        return [
+            Span(
+                p.partition,
+                starts[p].result(TIMEOUT_SECONDS).offset,
+                ends[p].result(TIMEOUT_SECONDS).offset,
+            )
+            for p in places
+        ]
 
     def read(
         self, topic: str, spans: Iterable[Span], *, whole: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -19,6 +20,7 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined] # it 
 from connect import ConfigError, ConnectError
 from connect.javalang.regex import compile_java
 from connect.runtime import clients
+from dlq.reader import PASSING
 from spark_sink.options import ReadOptions
 from spark_sink.ranges import OffsetRange
 
@@ -28,6 +30,7 @@ Place = tuple[str, int]
 Offsets = dict[Place, int]
 
 TIMEOUT_SECONDS = 60.0
+_RETRY_SECONDS = 0.1
 
 # What stands for the two ends of a partition in explicit offsets, as in Spark's own source.
 EARLIEST, LATEST = -2, -1
@@ -124,18 +127,23 @@ class Log:
         request = {TopicPartition(*place): spec for place in places}
         if not request:
             return {}
-        answers = self._admin.list_offsets(
-            request, isolation_level=self._isolation, request_timeout=TIMEOUT_SECONDS
-        )
-        try:
-            return {
-                (p.topic, p.partition): answer.result(TIMEOUT_SECONDS).offset
-                for p, answer in answers.items()
-            }
-        except KafkaException as error:
-            raise ConnectError(
-                f"Kafka did not tell where partitions begin and end: {error.args[0].str()}"
-            ) from error
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while True:
+            answers = self._admin.list_offsets(
+                request, isolation_level=self._isolation, request_timeout=TIMEOUT_SECONDS
+            )
+            try:
+                return {
+                    (p.topic, p.partition): answer.result(TIMEOUT_SECONDS).offset
+                    for p, answer in answers.items()
+                }
+            except KafkaException as error:
+                cause = error.args[0]
+                if cause.code() not in PASSING or time.monotonic() > deadline:
+                    raise ConnectError(
+                        f"Kafka did not tell where partitions begin and end: {cause.str()}"
+                    ) from error
+                time.sleep(_RETRY_SECONDS)
 
 
 def to_json(offsets: Offsets) -> dict[str, dict[str, int]]:

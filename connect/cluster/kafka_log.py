@@ -375,6 +375,7 @@ def _is_passing(error: Exception) -> bool:
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.UNKNOWN_TOPIC_OR_PART,
         KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,  # the broker has yet to hear that the topic is new
         KafkaError._TRANSPORT,
     }
 
