@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -27,7 +27,7 @@ BATCH_BYTES = 32 * 1024 * 1024
 # No broker has sent anything for so long: better an error than to wait for ever.
 STALLED_SECONDS = 60.0
 # What a broker says while a topic is new to it, or moves to another one.
-PASSING = {
+_PASSING = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.FENCED_LEADER_EPOCH,
@@ -38,6 +38,22 @@ _RETRY_SECONDS = 0.1
 UNDER_WAY_SECONDS = 2.0
 # Letters that lie this close together are read through rather than sought one by one.
 GAP_WORTH_SEEKING = 2000
+
+
+T = TypeVar("T")
+
+
+def ask_again(ask: Callable[[], T], seconds: float, failure: str) -> T:
+    """The answer, once the broker knows it. ConnectError with Kafka's reason if it can't be had."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            cause = error.args[0]
+            if cause.code() not in _PASSING or time.monotonic() > deadline:
+                raise ConnectError(f"{failure}: {cause.str()}") from error
+            time.sleep(_RETRY_SECONDS)
 
 
 class Place(NamedTuple):
@@ -168,17 +184,8 @@ class Reader:
 
     def spans(self, topic: TopicFacts) -> list[Span]:
         """All there is now. Ends are high watermarks: transactions under way lie before them."""
-        deadline = time.monotonic() + TIMEOUT_SECONDS
-        while True:
-            try:
-                return self._spans(topic)
-            except KafkaException as error:
-                cause = error.args[0]
-                if cause.code() not in PASSING or time.monotonic() > deadline:
-                    raise ConnectError(
-                        f"The offsets of topic '{topic.name}' can't be read: {cause.str()}"
-                    ) from error
-                time.sleep(_RETRY_SECONDS)
+        failure = f"The offsets of topic '{topic.name}' can't be read"
+        return ask_again(lambda: self._spans(topic), TIMEOUT_SECONDS, failure)
 
     def _spans(self, topic: TopicFacts) -> list[Span]:
         places = [TopicPartition(topic.name, p) for p in topic.partitions]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -12,15 +11,14 @@ from typing import Any
 import orjson
 from confluent_kafka import (
     IsolationLevel,
-    KafkaException,
     TopicPartition,
 )
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined] # it is public
 
-from connect import ConfigError, ConnectError
+from connect import ConfigError
 from connect.javalang.regex import compile_java
 from connect.runtime import clients
-from dlq.reader import PASSING
+from dlq.reader import ask_again
 from spark_sink.options import ReadOptions
 from spark_sink.ranges import OffsetRange
 
@@ -30,7 +28,6 @@ Place = tuple[str, int]
 Offsets = dict[Place, int]
 
 TIMEOUT_SECONDS = 60.0
-_RETRY_SECONDS = 0.1
 
 # What stands for the two ends of a partition in explicit offsets, as in Spark's own source.
 EARLIEST, LATEST = -2, -1
@@ -127,23 +124,18 @@ class Log:
         request = {TopicPartition(*place): spec for place in places}
         if not request:
             return {}
-        deadline = time.monotonic() + TIMEOUT_SECONDS
-        while True:
+
+        def ask() -> Offsets:
             answers = self._admin.list_offsets(
                 request, isolation_level=self._isolation, request_timeout=TIMEOUT_SECONDS
             )
-            try:
-                return {
-                    (p.topic, p.partition): answer.result(TIMEOUT_SECONDS).offset
-                    for p, answer in answers.items()
-                }
-            except KafkaException as error:
-                cause = error.args[0]
-                if cause.code() not in PASSING or time.monotonic() > deadline:
-                    raise ConnectError(
-                        f"Kafka did not tell where partitions begin and end: {cause.str()}"
-                    ) from error
-                time.sleep(_RETRY_SECONDS)
+            return {
+                (p.topic, p.partition): answer.result(TIMEOUT_SECONDS).offset
+                for p, answer in answers.items()
+            }
+
+        failure = "Kafka did not tell where partitions begin and end"
+        return ask_again(ask, TIMEOUT_SECONDS, failure)
 
 
 def to_json(offsets: Offsets) -> dict[str, dict[str, int]]:
