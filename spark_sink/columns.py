@@ -27,7 +27,10 @@ class RowBuilder:
     """Makes Arrow batches of one Spark schema."""
 
     def __init__(self, schema: StructType, connector: str, task: int) -> None:
-        self._arrow = to_arrow_schema(schema, timezone="UTC")
+        try:
+            self._arrow = to_arrow_schema(schema, timezone="UTC")
+        except TypeError:  # of Spark 4.1, where it is UTC unless told otherwise
+            self._arrow = to_arrow_schema(schema)
         self._columns = [f for f in self._arrow if f.name not in (KAFKA, ERROR)]
         self._kafka = self._arrow.field(KAFKA).type
         self._error = self._arrow.field(ERROR).type

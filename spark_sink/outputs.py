@@ -34,6 +34,8 @@ def write(output: Output, rows: Any, query: str, batch: int, spec: PipelineSpec)
         log.info("Batch %d:\n%s", batch, rows._show_string(20, False))
     elif output.format == "foreach":
         load_function("spark.output.function", output.function)(rows, batch)
+    elif output.format == "iceberg" and output.mode != "complete":
+        _write_iceberg(output, rows, query, batch)
     else:
         _write_table(output, rows, query, batch)
 
@@ -78,12 +80,40 @@ def _write_table(output: Output, rows: Any, query: str, batch: int) -> None:
     writer = writer.mode("overwrite" if output.mode == "complete" else "append")
     if output.format == "delta":
         # Delta keeps the last version of each application and leaves out what it has.
-        application = f"{query}/{output.name}" if output.name else query
-        writer = writer.option("txnAppId", application).option("txnVersion", batch)
+        writer = writer.option("txnAppId", _application(output, query)).option("txnVersion", batch)
     if output.table:
         writer.saveAsTable(output.table)
     else:
         writer.save(output.path)
+
+
+# What a snapshot of an Iceberg table tells of the batch that it came of.
+_QUERY, _BATCH = "penstock.query", "penstock.batch"
+
+
+def _write_iceberg(output: Output, rows: Any, query: str, batch: int) -> None:
+    """The snapshot of a batch has its number; one whose number is there is left out.
+
+    Expired snapshots are forgotten, but never the table's last, and a batch that comes again is
+    the query's last.
+    """
+    spark, application = rows.sparkSession, _application(output, query)
+    if spark.catalog.tableExists(output.table):
+        written = (
+            spark.table(f"{output.table}.snapshots")
+            .where(f"summary['{_QUERY}'] = '{application}' AND summary['{_BATCH}'] = '{batch}'")
+            .count()
+        )
+        if written:
+            log.info("Batch %d was written before and is left out: %s", batch, output.table)
+            return
+    writer = _writer(output, rows).format("iceberg").mode("append")
+    writer = writer.option(f"snapshot-property.{_QUERY}", application)
+    writer.option(f"snapshot-property.{_BATCH}", batch).saveAsTable(output.table)
+
+
+def _application(output: Output, query: str) -> str:
+    return f"{query}/{output.name}" if output.name else query
 
 
 def _writer(output: Output, rows: Any) -> Any:

@@ -28,11 +28,14 @@ class DataLossError(ConnectError):
     """Offsets that the query has to read are no longer in Kafka."""
 
 
-def lost(what: str) -> DataLossError:
-    return DataLossError(
-        f"{what} Set failOnDataLoss=false to go on with what is there, or begin anew with another "
-        "checkpoint."
-    )
+def bear_loss(options: ReadOptions, what: str) -> None:
+    """Tell of what is gone; raises unless that is allowed."""
+    if options.fail_on_data_loss:
+        raise DataLossError(
+            f"{what} Set failOnDataLoss=false to go on with what is there, or begin anew with "
+            "another checkpoint."
+        )
+    log.warning("%s Going on with what is there.", what)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class RangeReader:
     def __init__(self, options: ReadOptions) -> None:
         spec = options.spec
         group = clients.sink_group(spec.connector, spec.worker, spec.config)
-        self._fail_on_data_loss = options.fail_on_data_loss
+        self._options = options
         self._timeout = options.read_timeout
         self._consumer = Consumer(
             clients.range_consumer_settings(
@@ -139,13 +142,11 @@ class RangeReader:
         low, high = self._consumer.get_watermark_offsets(
             TopicPartition(wanted.topic, wanted.partition), timeout=self._timeout
         )
-        what = (
+        bear_loss(
+            self._options,
             f"Offset {position} of {wanted.topic}-{wanted.partition} is gone: Kafka has {low} to "
-            f"{high}, the batch is to read {wanted.start} to {wanted.end}."
+            f"{high}, the batch is to read {wanted.start} to {wanted.end}.",
         )
-        if self._fail_on_data_loss:
-            raise lost(what)
-        log.warning("%s Going on with what is there.", what)
         if low >= wanted.end or high <= position:
             return wanted.end
         self._assign(wanted, low)

@@ -141,7 +141,7 @@ def in_sparks_words(error: BaseException) -> str | None:
         java = error.java_exception
         while java.getCause() is not None and java.getCause() != java:
             java = java.getCause()
-        return _first_lines(f"{java.getClass().getSimpleName()}: {java.getMessage()}")
+        return with_package(_first_lines(f"{java.getClass().getSimpleName()}: {java.getMessage()}"))
     if isinstance(error, PySparkException):
         inner: Any = error
         while getattr(inner, "_cause", None) is not None:
@@ -154,19 +154,33 @@ def in_sparks_words(error: BaseException) -> str | None:
 # What to put into spark.packages for formats that Spark does not bring along.
 PACKAGES = {
     "delta": "io.delta:delta-spark_2.13:4.4.0",
-    "avro": "org.apache.spark:spark-avro_2.13:4.2.0",
-    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 and Spark 4.1: there is "
-    "none for Spark 4.2 yet",
+    "avro": "org.apache.spark:spark-avro_2.13:{spark}",
+    "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",
+    "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0, with Spark 4.1 (pip "
+    "install 'pyspark<4.2'): there is none for Spark 4.2 yet",
 }
+_OTHER_JAR = re.compile(
+    r"\b(IncompatibleClassChangeError|NoClassDefFoundError|NoSuchMethodError|AbstractMethodError)\b"
+)
 _NO_FORMAT = re.compile(r"(?i)failed to find (?:the )?data source: `?(\w+)`?")
 
 
 def with_package(told: str) -> str:
-    """Spark's words about a format that it does not know, with the package that has it."""
+    """Spark's words about a format or a jar that it does not know, with the way out."""
+    import pyspark  # noqa: PLC0415 - needs the extra
+
+    version = pyspark.__version__
     unknown = _NO_FORMAT.search(told)
     package = PACKAGES.get(unknown[1].lower()) if unknown else None
-    return f"{told}\nThe jar is missing: it needs spark.packages={package}." if package else told
+    if package:
+        needed = package.format(spark=version)
+        return f"{told}\nThe jar is missing: it needs spark.packages={needed}."
+    if _OTHER_JAR.search(told):
+        return (
+            f"{told}\nA jar does not fit this Spark, {version}: look in spark.packages for one "
+            "that was made for another version."
+        )
+    return told
 
 
 def started_too_slowly(error: BaseException) -> bool:

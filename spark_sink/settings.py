@@ -13,13 +13,16 @@ from connect.config.validators import one_of
 
 # Written under a folder of their own for each batch.
 FILE_FORMATS = ("parquet", "orc", "json", "csv", "text", "avro")
+# Written to a table that has a name.
+TABLE_FORMATS = ("jdbc", "iceberg")
 
 OUTPUT_KEYS = (
     ConfigDef()
     .define(
         "format", default=None,
-        doc="`parquet`, `orc`, `json`, `csv`, `delta`, `jdbc`, `kafka`, `console`, `memory`, "
-        "`foreach`, or any other format that Spark knows. docs/spark.md says what each guarantees.",
+        doc="`parquet`, `orc`, `json`, `csv`, `delta`, `iceberg`, `jdbc`, `kafka`, `console`, "
+        "`memory`, `foreach`, or any other format that Spark knows. docs/spark.md says what each "
+        "guarantees.",
     )
     .define("path", default=None, doc="The folder to write to.")
     .define(
@@ -66,8 +69,8 @@ class Output:
             raise ConfigError(prefix + "format", format_, "is not set: say what to write")
         if format_ in FILE_FORMATS and not path:
             raise ConfigError(prefix + "path", path, f"is not set, and {format_} needs a folder")
-        if format_ == "jdbc" and not table:
-            raise ConfigError(prefix + "table", table, "is not set, and jdbc needs a table")
+        if format_ in TABLE_FORMATS and not table:
+            raise ConfigError(prefix + "table", table, f"is not set, and {format_} needs a table")
         if format_ == "delta" and not (path or table):
             raise ConfigError(prefix + "path", path, "is not set, and delta needs it or a table")
         if format_ == "foreach" and not config.get(prefix + "function"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import logging
 from collections import Counter
@@ -83,8 +84,15 @@ class SparkSinkTask(ExternalSinkTask):
             error = query.exception()
             if error is None:
                 continue
-            if not started_too_slowly(error) or self._slow_starts == SLOW_STARTS:
-                raise ConnectError(f"The query failed: {in_sparks_words(error)}")
+            told = f"The query failed: {in_sparks_words(error)}"
+            if not started_too_slowly(error):
+                raise ConnectError(told)
+            if self._slow_starts == SLOW_STARTS:
+                raise ConnectError(
+                    f"{told}\nSpark started its Python {1 + SLOW_STARTS} times, and each time it "
+                    "took more than ten seconds: look at spark.conf.spark.pyspark.python, and at "
+                    "what else the machine is doing."
+                )
             self._slow_starts += 1
             log.warning("Spark's Python did not start in time. Starting the query again")
             self._start_again()
@@ -178,6 +186,9 @@ def _stop(query: Any) -> None:
 
 
 def _offsets(told: str) -> dict[tuple[str, int], int]:
-    """Offsets as Spark tells them: JSON, with null for none."""
-    found = json.loads(told) or {}
+    """Offsets as Spark tells them: JSON, or in Spark 4.1 as Python prints them; null for none."""
+    try:
+        found = json.loads(told) or {}
+    except json.JSONDecodeError:
+        found = ast.literal_eval(told) or {}
     return {(topic, int(p)): o for topic, parts in found.items() for p, o in parts.items()}

@@ -12,6 +12,7 @@ import pytest
 from tests.support.processes import command, descendants
 from tests.support.spark_output import (
     DELTA,
+    KILLER,
     committed,
     delta_files,
     delta_numbers,
@@ -94,18 +95,6 @@ def test_rows_and_dead_letters_are_all_records(
     assert headers["__connect.errors.topic"].decode() == topic
     assert headers["__connect.errors.stage"] == b"VALUE_CONVERTER"
     assert headers["__connect.errors.connector.name"].decode() == name
-
-
-# Called when the outputs before it have the batch: the whole driver dies, Java first.
-KILLER = """
-import os, signal
-
-def kill_once(rows, batch):
-    if batch == 1 and not os.path.exists("killed"):
-        open("killed", "w").close()
-        os.kill(rows.sparkSession.sparkContext._gateway.proc.pid, signal.SIGKILL)
-        os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 
 @pytest.mark.timeout(600)

@@ -10,6 +10,17 @@ from tests.support.spark_cluster import JAVA
 
 DELTA = "io.delta:delta-spark_2.13:4.4.0"
 
+# Called when the outputs before it have the batch: the whole driver dies, Java first.
+KILLER = """
+import os, signal
+
+def kill_once(rows, batch):
+    if batch == 1 and not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(rows.sparkSession.sparkContext._gateway.proc.pid, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 def spark_config(topic, folder, **more):
     """A connector that writes a topic of numbers to Parquet."""

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from tests.support.secured import make_stores, secured_broker, security
 from tests.support.topics import Out, Topics
+from tests.support.waiting import wait_for
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 DDL = "n BIGINT, name STRING"
@@ -86,6 +87,35 @@ def test_a_range_ends_by_position_where_records_are_missing(read, kafka, topic):
     dirty = {"consumer__override__isolation__level": "read_uncommitted"}
     rows = read(topic, spark__schema=DDL, **dirty).collect()
     assert sorted(row.n for row in rows) == list(range(6))
+
+
+@pytest.mark.slow
+def test_a_compacted_topic_is_read_to_its_end(read, make_topic, produce, consume_all):
+    """Whole ranges may be compacted away, and so may what lies before a range's end."""
+    topic = make_topic(
+        "compacted",
+        config={
+            "cleanup.policy": "compact",
+            "min.cleanable.dirty.ratio": "0.001",
+            "min.compaction.lag.ms": "0",
+            "segment.ms": "1",
+        },
+    )
+    numbers = [Out(json.dumps({"n": n}), b"%d" % (n % 7)) for n in range(3000)]
+    produce(topic, numbers)
+    produce(topic, [Out(json.dumps({"n": 3000}), b"last")])  # the newest segment stays as it is
+    newest = [*range(2993, 3001)]
+    wait_for(lambda: len(consume_all(topic, 1)) == len(newest), "Kafka to compact the topic", 120)
+    rows = read(topic, spark__schema=DDL, minPartitions="5")
+    assert rows.rdd.getNumPartitions() == 5
+    assert sorted(row.n for row in rows.collect()) == newest
+    places = lambda n: json.dumps({topic: {"0": n}})  # noqa: E731
+    middle = {"startingOffsets": places(1000), "endingOffsets": places(2995)}
+    assert sorted(row.n for row in read(topic, spark__schema=DDL, **middle).collect()) == [
+        2993, 2994,
+    ]  # fmt: skip
+    gone = {"startingOffsets": places(10), "endingOffsets": places(2000)}
+    assert read(topic, spark__schema=DDL, **gone).collect() == []
 
 
 def test_what_fails_is_a_row_that_says_why(read, topic, produce):

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from spark_sink.task import SLOW_STARTS
 from tests.support.spark_output import (
     DELTA,
     committed,
@@ -178,14 +179,7 @@ def test_a_long_batch_does_not_keep_a_query_from_pausing(worker, connect, topic,
 
 def test_python_that_is_slow_to_start_is_started_again(worker, connect, topic, produce, tmp_path):
     """Spark gives its streaming Python ten seconds; on a busy machine the query tries again."""
-    slow = tmp_path / "python"
-    slow.write_text(
-        f"""#!/bin/sh
-        case "$*" in *stream*) mkdir {tmp_path}/was-slow 2> /dev/null && exec sleep 20 ;; esac
-        exec {sys.executable} "$@"
-        """
-    )
-    slow.chmod(0o755)
+    slow = slow_python(tmp_path, f"mkdir {tmp_path}/was-slow 2> /dev/null")
     produce(topic, ['{"n": 1}'])
     connect("slow", spark_config(topic, tmp_path, **{"spark.conf.spark.pyspark.python": slow}))
     wait_for(
@@ -193,6 +187,30 @@ def test_python_that_is_slow_to_start_is_started_again(worker, connect, topic, p
     )
     assert (tmp_path / "was-slow").exists()
     assert "Starting the query again" in worker.log_text()
+
+
+def test_python_that_never_starts_fails_the_task(worker, connect, topic, produce, tmp_path):
+    """After five attempts the task fails with Spark's words, and Spark ends with it."""
+    slow = slow_python(tmp_path, f"echo >> {tmp_path}/starts")
+    produce(topic, ['{"n": 1}'])
+    connect("never", spark_config(topic, tmp_path, **{"spark.conf.spark.pyspark.python": slow}))
+    [task] = worker.wait_states("never", ["FAILED"], 240)["tasks"]
+    assert "Spark started its Python 6 times" in task["trace"]
+    assert len((tmp_path / "starts").read_text().splitlines()) > SLOW_STARTS
+    wait_for(lambda: not spark_processes(worker), "Spark to end with its task")
+
+
+def slow_python(folder, when):
+    """A Python that sleeps longer than Spark waits, for a stream and if a command succeeds."""
+    slow = folder / "python"
+    slow.write_text(
+        f"""#!/bin/sh
+        case "$*" in *stream*) {when} && exec sleep 20 ;; esac
+        exec {sys.executable} "$@"
+        """
+    )
+    slow.chmod(0o755)
+    return slow
 
 
 def stop(worker, name):

@@ -1,5 +1,6 @@
 """Spark's errors in words."""
 
+import pyspark
 import pytest
 
 from connect import ConnectError
@@ -44,7 +45,11 @@ def test_a_module_that_executors_lack_comes_with_the_way_out():
 
 @pytest.mark.parametrize(
     ("format_", "package"),
-    [("delta", "io.delta:delta-spark"), ("iceberg", "none for Spark 4.2 yet"), ("avro", "avro")],
+    [
+        ("delta", "io.delta:delta-spark"),
+        ("iceberg", "none for Spark 4.2 yet"),
+        ("avro", f"avro_2.13:{pyspark.__version__}"),
+    ],
 )
 def test_a_missing_jar_is_named(format_, package):
     """Spark only says that it does not know the format."""
@@ -53,6 +58,12 @@ def test_a_missing_jar_is_named(format_, package):
     assert with_package("Failed to find the data source: mine.") == (
         "Failed to find the data source: mine."
     )
+
+
+def test_a_jar_for_another_spark_is_told():
+    """Java only names the class that does not fit."""
+    told = "IncompatibleClassChangeError: class SparkView can not implement View"
+    assert f"A jar does not fit this Spark, {pyspark.__version__}" in with_package(told)
 
 
 @pytest.mark.parametrize("java", ["exit 1", None], ids=["too old", "missing"])

@@ -57,6 +57,7 @@ def test_wrong_options_are_named(options, named):
         ({}, "spark.output.format"),
         ({"format": "parquet"}, "spark.output.path"),
         ({"format": "jdbc"}, "spark.output.table"),
+        ({"format": "iceberg"}, "spark.output.table"),
         ({"format": "delta"}, "spark.output.path"),
         ({"format": "foreach"}, "spark.output.function"),
     ],
