@@ -263,11 +263,13 @@ def agrees(vector: dict[str, Any]) -> None:
     said = expected.get("message", "")
     if said.endswith(" serialization error: ") and found.get("message", "").startswith(said):
         found["message"] = said  # ours goes on with the reason
-    assert same_maps(found) == same_maps(expected)
+    assert same_maps(found) == same_maps(expected), (
+        f"\n  theirs {json.dumps(expected)}\n  ours   {json.dumps(found)}"
+    )
 
 
 def short(vector: dict[str, Any]) -> str:
-    """An id for a test case."""
+    """A name for a vector."""
     asked = {k: v for k, v in vector["ask"].items() if k not in ("cmd", "class", "config")}
     if isinstance(asked.get("data"), str):
         asked["data"] = base64.b64decode(asked["data"]).decode("latin-1")

@@ -2,18 +2,15 @@
 
 import json
 
-import pytest
-
 from tests.conformance import offline
 from tests.conformance.frozen import freeze, thaw
 from tests.conformance.intended import verdict
+from tests.support.cases import every
 
 ANSWERS = thaw()
 
 
-@pytest.mark.parametrize(
-    ("scenario", "answers"), ANSWERS, ids=[scenario.title for scenario, _ in ANSWERS]
-)
+@every(ANSWERS, lambda case: case[0].title)
 def test_the_pipeline_answers_as_the_oracle_did(scenario, answers):
     """Every record comes out the same, or as docs/differences.md says."""
     for n, (theirs, ours) in enumerate(zip(answers, offline.run(scenario), strict=True)):

@@ -18,6 +18,7 @@ from converters.numbers import (
     ShortConverter,
 )
 from tests.support import vectors
+from tests.support.cases import every
 from tests.support.strategies import values
 
 ALL = {
@@ -37,10 +38,9 @@ def made(kind):
     return converter
 
 
-@pytest.mark.parametrize(
-    "vector",
+@every(
     [v for v in vectors.load("plain_converters") if "StringConverter" not in v["ask"]["class"]],
-    ids=vectors.short,
+    vectors.short,
 )
 def test_messages_are_read_and_written_as_by_kafka_connect(vector):
     """Bytes, wrong sizes, wrong types and nulls: the answers are Kafka Connect's own."""

@@ -17,6 +17,7 @@ from converters._json_reading import compile_reader, read_node
 from converters._json_writing import Book, compile_writer
 from converters.json import JsonConverter
 from tests.support import vectors
+from tests.support.cases import every
 from tests.support.strategies import schemaless_values, schemas_and_values
 
 ORDER = (
@@ -43,7 +44,7 @@ def envelope(schema, payload):
     return json.dumps({"schema": schema, "payload": payload}).encode()
 
 
-@pytest.mark.parametrize("vector", vectors.load("json_converter"), ids=vectors.short)
+@every(vectors.load("json_converter"), vectors.short)
 def test_hand_picked_messages_are_read_and_written_as_by_kafka_connect(vector):
     """Values, bytes, error classes and texts are those of Kafka Connect's own converter."""
     vectors.agrees(vector)
@@ -71,13 +72,13 @@ def test_broken_json_says_what_is_wrong_and_where(data, reason):
     assert str(caught.value).endswith(reason)
 
 
-@pytest.mark.parametrize("vector", vectors.load("json_converter_contract"), ids=vectors.short)
+@every(vectors.load("json_converter_contract"), vectors.short)
 def test_every_type_is_read_and_written_as_by_kafka_connect(vector):
     """Each type plain, optional, with a default, null, as a field, absent, in both formats."""
     vectors.agrees(vector)
 
 
-@pytest.mark.parametrize("vector", vectors.load("json_converter_generated"), ids=vectors.short)
+@every(vectors.load("json_converter_generated"), vectors.short)
 def test_generated_messages_are_read_and_written_as_by_kafka_connect(vector):
     """Random schemas and values give the very bytes and values Kafka Connect gave."""
     vectors.agrees(vector)

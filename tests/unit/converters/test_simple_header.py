@@ -1,17 +1,17 @@
 """The header converter that finds types by looking."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connect import Schema
 from converters.simple_header import SimpleHeaderConverter
 from tests.support import vectors
+from tests.support.cases import every
 
 CONVERTER = SimpleHeaderConverter()
 
 
-@pytest.mark.parametrize("vector", vectors.load("simple_header"), ids=vectors.short)
+@every(vectors.load("simple_header"), vectors.short)
 def test_headers_are_read_and_written_as_by_kafka_connect(vector):
     """The answers are Kafka Connect's own."""
     vectors.agrees(vector)

@@ -6,6 +6,7 @@ from hypothesis import given
 from connect import ConfigError, Schema
 from converters.string import StringConverter
 from tests.support import vectors
+from tests.support.cases import every
 from tests.support.strategies import TEXT
 
 
@@ -15,10 +16,9 @@ def made(encoding="UTF-8"):
     return converter
 
 
-@pytest.mark.parametrize(
-    "vector",
+@every(
     [v for v in vectors.load("plain_converters") if "StringConverter" in v["ask"]["class"]],
-    ids=vectors.short,
+    vectors.short,
 )
 def test_texts_are_read_and_written_as_by_kafka_connect(vector):
     """Encodings, broken bytes, structs and numbers: the answers are Kafka Connect's own."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from penstock.cli import build_app
+from penstock.app import build_app
 
 PAGE = (Path(__file__).parents[3] / "docs" / "dry-runs.md").read_text()
 

@@ -1,15 +1,15 @@
 """Values that move to another schema."""
 
-import pytest
 from hypothesis import given
 
 from connect import Schema
 from connect.data.projection import project
 from tests.support import vectors
+from tests.support.cases import every
 from tests.support.strategies import schemas_and_values
 
 
-@pytest.mark.parametrize("vector", vectors.load("projections"), ids=vectors.short)
+@every(vectors.load("projections"), vectors.short)
 def test_values_are_projected_as_by_kafka_connect(vector):
     """Every pair of number types, defaults, fields that come and go, and the errors' texts."""
     vectors.agrees(vector)

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 from connect import DataError, Schema
 from connect.data.values import convert_to_string, infer_schema, parse_string
 from tests.support import vectors
+from tests.support.cases import every
 
 
-@pytest.mark.parametrize("vector", vectors.load("value_texts"), ids=vectors.short)
+@every(vectors.load("value_texts"), vectors.short)
 def test_texts_mean_what_they_mean_to_kafka_connect(vector):
     """Numbers, dates, arrays, maps and everything that only looks like them."""
     vectors.agrees(vector)
 
 
-@pytest.mark.parametrize("vector", vectors.load("value_conversions"), ids=vectors.short)
+@every(vectors.load("value_conversions"), vectors.short)
 def test_values_are_converted_as_by_kafka_connect(vector):
     """Numbers wrap and are cut, texts are parsed, and what can't be converted is an error."""
     vectors.agrees(vector)

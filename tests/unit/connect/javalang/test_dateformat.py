@@ -15,6 +15,7 @@ from connect.javalang.dateformat import (
     UnparseableDateError,
     WeekRules,
 )
+from tests.support.cases import every
 
 VECTORS = json.loads((pathlib.Path(__file__).parent / "vectors" / "dates.json").read_text())
 MONDAY = 2
@@ -27,26 +28,26 @@ def millis(*date):
     return (moment - EPOCH) // dt.timedelta(milliseconds=1)
 
 
-@pytest.mark.parametrize(("pattern", "moment", "text"), VECTORS["format"])
+@every(VECTORS["format"])
 def test_writes_as_java_does(pattern, moment, text):
     """A moment is written letter by letter as Java writes it, from year 292269055 BC on."""
     assert SimpleDateFormat(pattern).format(moment) == text
 
 
-@pytest.mark.parametrize(("pattern", "text", "moment"), VECTORS["parse"])
+@every(VECTORS["parse"])
 def test_reads_as_java_does(pattern, text, moment):
     """A text gives the moment Java reads out of it, run-over fields and tails included."""
     assert SimpleDateFormat(pattern).parse(text) == moment
 
 
-@pytest.mark.parametrize(("pattern", "text"), VECTORS["unparseable"])
+@every(VECTORS["unparseable"])
 def test_refuses_texts_that_java_refuses(pattern, text):
     """A text that does not fit is refused with the text of Java's ParseException."""
     with pytest.raises(UnparseableDateError, match=f'^Unparseable date: "{re.escape(text)}"$'):
         SimpleDateFormat(pattern).parse(text)
 
 
-@pytest.mark.parametrize(("pattern", "message"), VECTORS["pattern"])
+@every(VECTORS["pattern"])
 def test_refuses_patterns_that_java_refuses(pattern, message):
     """A bad pattern is refused with the text of Java's IllegalArgumentException."""
     with pytest.raises(DatePatternError, match=f"^{re.escape(message)}$"):

@@ -26,6 +26,7 @@ from connect.javalang.numbers import (
     to_float32,
     wrap_int,
 )
+from tests.support.cases import every
 
 VECTORS = json.loads((pathlib.Path(__file__).parent / "vectors" / "numbers.json").read_text())
 
@@ -47,26 +48,25 @@ def expect(expected, parse, text):
         assert parse(text) == expected
 
 
-@pytest.mark.parametrize(("bits", "text"), VECTORS["double"])
+@every(VECTORS["double"])
 def test_doubles_print_as_in_java(bits, text):
     """Double.toString: the fewest digits, two at least, and E outside 1e-3 to 1e7."""
     assert java_double_str(double_of(bits)) == text
 
 
-@pytest.mark.parametrize(("bits", "text"), VECTORS["float"])
+@every(VECTORS["float"])
 def test_floats_print_as_in_java(bits, text):
     """Float.toString: the fewest digits that tell one float32 from the next."""
     assert java_float_str(float_of(bits)) == text
 
 
-@pytest.mark.parametrize("vector", VECTORS["cast"])
-def test_casts_of_doubles(vector):
+@every(VECTORS["cast"])
+def test_casts_of_doubles(value, *expected):
     """(byte), (short), (int) and (long) of a double give what Java gives."""
-    value, *expected = vector
-    assert [double_to_int(float(value), bits) for bits in (8, 16, 32, 64)] == expected
+    assert [double_to_int(float(value), bits) for bits in (8, 16, 32, 64)] == list(expected)
 
 
-@pytest.mark.parametrize(("bits", "text", "expected"), VECTORS["integer"])
+@every(VECTORS["integer"])
 def test_integers_are_read_as_in_java(bits, text, expected):
     """Byte, Short, Integer and Long.valueOf agree in values and error texts."""
     expect(expected, lambda t: parse_integer(t, bits), text)
@@ -78,7 +78,7 @@ def test_endless_digits_are_refused():
         parse_integer("1" * 10_000, 64)
 
 
-@pytest.mark.parametrize(("text", "expected"), VECTORS["parse_double"])
+@every(VECTORS["parse_double"])
 def test_doubles_are_read_as_in_java(text, expected):
     """Double.valueOf agrees to the bit, or in the error text."""
 
@@ -88,7 +88,7 @@ def test_doubles_are_read_as_in_java(text, expected):
     expect(expected, parse, text)
 
 
-@pytest.mark.parametrize(("text", "expected"), VECTORS["parse_float"])
+@every(VECTORS["parse_float"])
 def test_floats_are_read_as_in_java(text, expected):
     """Float.valueOf agrees to the bit, also where a double in between would round twice."""
 
@@ -98,7 +98,7 @@ def test_floats_are_read_as_in_java(text, expected):
     expect(expected, parse, text)
 
 
-@pytest.mark.parametrize(("text", "expected"), VECTORS["big_decimal"])
+@every(VECTORS["big_decimal"])
 def test_big_decimals_are_read_and_printed_as_in_java(text, expected):
     """Unscaled value, scale, toString and toPlainString of new BigDecimal(text)."""
     if isinstance(expected, str):

@@ -8,17 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connect.javalang.properties import PropertiesError, load_properties, read_properties
+from tests.support.cases import every
 
 VECTORS = json.loads((pathlib.Path(__file__).parent / "vectors" / "properties.json").read_text())
 
 
-@pytest.mark.parametrize(("text", "expected"), VECTORS["load"])
+@every(VECTORS["load"])
 def test_reads_as_java_does(text, expected):
     """Separators, continuations, comments and escapes give the keys and values Java gives."""
     assert load_properties(text) == expected
 
 
-@pytest.mark.parametrize("text", VECTORS["malformed"])
+@every(VECTORS["malformed"])
 def test_refuses_malformed_escapes_as_java_does(text):
     """An escape without four hexadecimal digits is refused."""
     with pytest.raises(PropertiesError, match="four hexadecimal digits"):

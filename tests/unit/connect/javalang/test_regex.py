@@ -16,11 +16,12 @@ from connect.javalang.regex import (
     UnsupportedRegexError,
     compile_java,
 )
+from tests.support.cases import every
 
 VECTORS = json.loads((pathlib.Path(__file__).parent / "vectors" / "regex.json").read_text())
 
 
-@pytest.mark.parametrize(("pattern", "text", "whole", "spans"), VECTORS["find"])
+@every(VECTORS["find"])
 def test_finds_what_java_finds(pattern, text, whole, spans):
     """Every match and group lies where Java finds it, and matches() agrees."""
     compiled = compile_java(pattern)
@@ -29,7 +30,7 @@ def test_finds_what_java_finds(pattern, text, whole, spans):
     assert (compiled.matches(text), found) == (whole, spans)
 
 
-@pytest.mark.parametrize(("pattern", "message"), VECTORS["error"])
+@every(VECTORS["error"])
 def test_refuses_what_java_refuses_in_its_words(pattern, message):
     """A bad pattern is refused with the text of Java's PatternSyntaxException."""
     with pytest.raises(JavaRegexError) as error:
@@ -37,10 +38,9 @@ def test_refuses_what_java_refuses_in_its_words(pattern, message):
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("vector", VECTORS["replace"])
-def test_replaces_as_java_does(vector):
+@every(VECTORS["replace"])
+def test_replaces_as_java_does(operation, pattern, text, replacement, fine, expected):
     """replaceFirst and replaceAll give Java's result, or Java's error text."""
-    operation, pattern, text, replacement, fine, expected = vector
     compiled = compile_java(pattern)
     replace = compiled.replace_first if operation == "first" else compiled.replace_all
     if fine:

@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from penstock.cli import build_app
+from penstock.app import build_app
 from penstock.errors import UserError
 
 
