@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -34,30 +35,42 @@ def draw(rows: Iterable[Mapping[str, Any]], file: Path = FILE) -> None:
 
 
 def lines(
-    title: str, x_label: str, series: Mapping[str, Sequence[tuple[float, float]]], file: Path
+    title: str,
+    x_label: str,
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    file: Path,
+    *,
+    logarithmic: bool = False,
 ) -> None:
-    """Curves over a logarithmic x axis, from zero upwards."""
+    """Curves over the xs side by side, from zero upwards, or logarithmic from a power of ten."""
     xs = sorted({x for points in series.values() for x, _ in points})
-    top = 1.15 * max(y for points in series.values() for _, y in points)
+    ys = [y for points in series.values() for _, y in points]
     left, bottom, width, height = 80, 290, 600, 240
+    marks: Sequence[float]
+    if logarithmic:
+        lowest, highest = floor(log10(min(ys))), ceil(log10(max(ys)))
+        marks = [10.0**power for power in range(lowest, highest + 1)]
+    else:
+        top = 1.15 * max(ys)
+        marks = [top * share for share in (0.25, 0.5, 0.75, 1.0)]
 
-    def place(x: float, y: float) -> str:
-        span = max(1, len(xs) - 1)
-        return f"{left + width * xs.index(x) / span:.0f},{bottom - height * y / top:.0f}"
+    def up(y: float) -> int:
+        share = (log10(y) - lowest) / (highest - lowest) if logarithmic else y / top
+        return round(bottom - height * share)
+
+    def across(x: float) -> int:
+        return round(left + width * xs.index(x) / max(1, len(xs) - 1))
 
     parts = [_text(10, 20, title, bold=True), _text(left, bottom + 40, x_label, size=12)]
-    for x in xs:
-        at = place(x, 0).split(",")[0]
-        parts.append(_text(int(at) - 12, bottom + 18, number(x), size=11))
-    for share in (0.25, 0.5, 0.75, 1.0):
-        y = int(bottom - height * share)
-        parts.append(f'<path d="M{left} {y}H{left + width}" stroke="#ddd"/>')
-        parts.append(_text(10, y + 4, number(top * share), size=11))
+    parts += [_text(across(x) - 12, bottom + 18, number(x), size=11) for x in xs]
+    for mark in marks:
+        parts.append(f'<path d="M{left} {up(mark)}H{left + width}" stroke="#ddd"/>')
+        parts.append(_text(10, up(mark) + 4, number(mark), size=11))
     for colour, (name, points) in zip((_MET, _MISSED, "#335c9e"), series.items(), strict=False):
-        path = " ".join(place(x, y) for x, y in points)
+        path = " ".join(f"{across(x)},{up(y)}" for x, y in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        last = place(*points[-1]).split(",")
-        parts.append(_text(int(last[0]) + 6, int(last[1]), name, size=12, colour=colour))
+        last, y = points[-1]
+        parts.append(_text(across(last) + 6, up(y), name, size=12, colour=colour))
     file.write_text(_svg(bottom + 60, parts))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -174,6 +175,11 @@ class Bench:
         )
         return sum(high for _, high in ends)
 
+    def readers(self, group: str) -> int:
+        """How many members of a group have partitions."""
+        [described] = self.admin.describe_consumer_groups([group]).values()
+        return sum(bool(m.assignment.topic_partitions) for m in described.result(30).members)
+
     def drop(self, topic: str) -> None:
         self._filled.discard(topic)
         for done in self.admin.delete_topics([topic]).values():
@@ -236,12 +242,16 @@ def alternate(
 
 
 @contextmanager
-def connector(side: Side, name: str, config: Mapping[str, str]) -> Iterator[None]:
-    side.create(name, config)
-    try:
-        yield
-    finally:
-        side.delete(name)
+def connector(side: Side, name: str, config: Mapping[str, str]) -> Iterator[Future[None]]:
+    """Created beside what is done with it: a quick task would be through before the answer."""
+    with ThreadPoolExecutor(1) as beside:
+        created = beside.submit(side.create, name, config)
+        try:
+            yield created
+            created.result()
+        finally:
+            wait([created])
+            side.delete(name)
 
 
 def throughput(
@@ -251,17 +261,18 @@ def throughput(
     config: Mapping[str, str],
     progress: Callable[[], int],
     total: int,
+    ready: Callable[[], bool] = lambda: True,
 ) -> Sample:
     """Records a second from the first one that is seen to come out to the last.
 
-    What happens before, such as joining the group, is no part of it. `progress` tells how many
-    have come out.
+    What happens before, such as joining the group, is no part of it, nor what comes out before
+    `ready`. `progress` tells how many have come out.
     """
     watched = {side.name: side.pid, **bench.watched}
-    with connector(side, name, config), processes.MemoryWatch(side.pid) as memory:
-        first, began = _reach(side, name, progress, 1)
+    with connector(side, name, config) as created, processes.MemoryWatch(side.pid) as memory:
+        first, began = _reach(side, name, created, lambda: progress() if ready() else 0, 1)
         before = {who: processes.cpu_seconds(pid) for who, pid in watched.items()}
-        last, ended = _reach(side, name, progress, total)
+        last, ended = _reach(side, name, created, progress, total)
         after = {who: processes.cpu_seconds(pid) for who, pid in watched.items()}
     seconds = ended - began
     used = {who: after[who] - before[who] for who in watched}
@@ -274,11 +285,14 @@ def throughput(
     )
 
 
-def _reach(side: Side, name: str, progress: Callable[[], int], goal: int) -> tuple[int, float]:
+def _reach(
+    side: Side, name: str, created: Future[None], progress: Callable[[], int], goal: int
+) -> tuple[int, float]:
     started = checked = time.perf_counter()
     while (count := progress()) < goal:
         now = time.perf_counter()
-        if now - checked > 2:
+        if now - checked > 2 and created.done():
+            created.result()
             side.check(name)
             checked = now
         if now - started > RUN_SECONDS:

@@ -74,6 +74,14 @@ class Side:
         states = [part["state"] for part in self._parts(name)]
         return states == ["RUNNING"] * (tasks + 1)
 
+    def running(self) -> int:
+        """How many connectors have a task that runs."""
+        answer = self._ask("GET", "/connectors?expand=status")
+        return sum(
+            any(task["state"] == "RUNNING" for task in connector["status"]["tasks"])
+            for connector in answer.json().values()
+        )
+
     def _parts(self, name: str) -> list[dict[str, Any]]:
         answer = self._ask("GET", f"/connectors/{name}/status")
         if answer.is_error:

@@ -18,7 +18,7 @@ _SIZE = "2000"
 
 
 def to_postgres(bench: Bench, insert: Row, upsert: Row) -> None:
-    count = bench.records(100_000)
+    count = bench.records(400_000)
     # By mode, the orders that come. Half of the upserts are updates; the last order is a new one.
     half = count // 2
     numbers = {

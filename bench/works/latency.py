@@ -43,7 +43,8 @@ def _run(bench: Bench, side: Side, count: int) -> list[float]:
         **sinks.TRANSFORMS,
     }
     producer = Producer({"bootstrap.servers": bench.bootstrap, "linger.ms": 0})
-    with connector(side, name, config):
+    with connector(side, name, config) as created:
+        created.result()
         # One record ahead tells that the sink listens, and how long a line is.
         producer.produce(name, orjson.dumps(orders.order(0)))
         length = _first_line(out)

@@ -27,7 +27,7 @@ _KINDS = {
 
 
 def counted(bench: Bench, *rows: Row) -> None:
-    count = bench.records(500_000)
+    count = bench.records(1_000_000)
     with throwaway.registry(bench.say) as url:
         for row, (name, make) in zip(rows, FORMATS.items(), strict=True):
             converter = make()

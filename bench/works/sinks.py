@@ -32,7 +32,7 @@ TRANSFORMS = {
 
 
 def to_file(bench: Bench, row: Row) -> None:
-    count = bench.records(1_000_000)
+    count = bench.records(2_000_000)
     topic = bench.filled("orders", lambda: orders.plain(range(count)))
 
     def once(side: Side) -> Sample:
@@ -42,7 +42,7 @@ def to_file(bench: Bench, row: Row) -> None:
 
 
 def poisoned(bench: Bench, row: Row) -> None:
-    count = bench.records(500_000)
+    count = bench.records(1_000_000)
     topic = bench.filled("poisoned", lambda: orders.poisoned(range(count)))
 
     def once(side: Side) -> Sample:
@@ -73,7 +73,7 @@ def poisoned(bench: Bench, row: Row) -> None:
 
 
 def counted(bench: Bench, row: Row) -> None:
-    count = bench.records(500_000)
+    count = bench.records(1_000_000)
     topic = bench.filled("enveloped", lambda: orders.enveloped(range(count)))
 
     def once(side: Side) -> Sample:
@@ -86,12 +86,15 @@ def counted(bench: Bench, row: Row) -> None:
 
 
 def two_tasks(bench: Bench, row: Row) -> None:
-    count = bench.records(1_000_000)
-    topic = bench.filled("orders-2", lambda: orders.plain(range(count)), partitions=2)
+    # Many, because a second task begins seconds after the first, when that one hears of it.
+    count = bench.records(8_000_000)
+    topic = bench.filled("orders-many", lambda: orders.plain(range(count)), partitions=2)
     _, ours = bench.sides()
 
     def run(tasks: int) -> Callable[[], Sample]:
-        return lambda: file_run(bench, ours, row.work, topic, count, {"tasks.max": str(tasks)})
+        return lambda: file_run(
+            bench, ours, row.work, topic, count, {"tasks.max": str(tasks)}, readers=tasks
+        )
 
     alternate(bench, row, run(1), run(2))
 
@@ -104,6 +107,7 @@ def file_run(
     count: int,
     more: dict[str, str] | None = None,
     progress: Callable[[], int] | None = None,
+    readers: int = 1,
 ) -> Sample:
     name = bench.name(work)
     config = {
@@ -116,7 +120,10 @@ def file_run(
     }
     out = Path(config["file"])
     try:
-        return throughput(bench, side, name, config, progress or file_lines(out), count)
+        return throughput(
+            bench, side, name, config, progress or file_lines(out), count,
+            lambda: readers == 1 or bench.readers(f"connect-{name}") == readers,
+        )  # fmt: skip
     finally:
         out.unlink(missing_ok=True)
 

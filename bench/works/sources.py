@@ -20,11 +20,11 @@ TRANSFORMS = {
 
 
 def from_file(bench: Bench, row: Row) -> None:
-    _compared(bench, row, {}, bench.records(1_000_000))
+    _compared(bench, row, {}, bench.records(3_000_000))
 
 
 def exactly_once(bench: Bench, row: Row) -> None:
-    _compared(bench, row, EXACTLY_ONCE, bench.records(500_000))
+    _compared(bench, row, EXACTLY_ONCE, bench.records(2_000_000))
 
 
 def _compared(bench: Bench, row: Row, settings: dict[str, str], count: int) -> None:
@@ -50,12 +50,13 @@ def _compared(bench: Bench, row: Row, settings: dict[str, str], count: int) -> N
     alternate(bench, row, lambda: once(theirs), lambda: once(ours))
 
 
+def line(n: int) -> str:
+    return f"{n:010} a line of a log as programs write them, with a word or two, {n % 97:02}\n"
+
+
 def _lines(bench: Bench, count: int) -> Path:
     file = bench.folder / f"lines-{count}"
     if not file.exists():
         with file.open("w") as out:
-            out.writelines(
-                f"{n:010} a line of a log as programs write them, with a word or two, {n % 97:02}\n"
-                for n in range(count)
-            )
+            out.writelines(map(line, range(count)))
     return file

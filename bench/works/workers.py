@@ -11,7 +11,10 @@ from bench.runs import Bench, CouldNotRunError, Row, Sample
 from bench.sides import Side, jvm_worker, penstock_worker
 
 CONNECTORS = 20
-_SETTLE_SECONDS = 3.0  # for what a start leaves to be done
+# When a worker counts as idle. A JVM with twenty consumers takes a tenth of a core for nothing.
+_LOOK_SECONDS = 3.0
+_IDLE_CORES = 0.25
+_SAME_MEMORY = 0.01
 _THREADS = {"task.isolation": "thread"}
 
 
@@ -35,8 +38,7 @@ def _look(
 ) -> tuple[float, float, float]:
     """Seconds to start, MB when idle, MB with idle connectors."""
     with worker as side:
-        time.sleep(_SETTLE_SECONDS)
-        idle = processes.memory(side.pid)
+        idle = _idle_memory(side)
         names = [bench.name("idle-sink") for _ in range(CONNECTORS)]
         for name in names:
             side.create(
@@ -48,14 +50,30 @@ def _look(
                     "file": str(bench.folder / name),
                 },
             )
-        _until(lambda: all(side.runs(name, 1) for name in names), f"{side.name}'s idle sinks")
-        time.sleep(_SETTLE_SECONDS)
-        return side.start_seconds, idle / 1e6, processes.memory(side.pid) / 1e6
+        _until(lambda: all(side.runs(name, 1) for name in names), f"{side.name}'s sinks to run")
+        return side.start_seconds, idle, _idle_memory(side)
+
+
+def _idle_memory(side: Side) -> float:
+    """MB when nothing is under way any more: little CPU time is used, and memory stays as it is."""
+    before = processes.memory(side.pid)
+
+    def settled() -> bool:
+        nonlocal before
+        used = processes.cpu_seconds(side.pid)
+        time.sleep(_LOOK_SECONDS)
+        used = processes.cpu_seconds(side.pid) - used
+        now = processes.memory(side.pid)
+        change, before = abs(now - before) / now, now
+        return used < _IDLE_CORES * _LOOK_SECONDS and change < _SAME_MEMORY
+
+    _until(settled, f"{side.name} to be idle")
+    return before / 1e6
 
 
 def _until(reached: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + 180
     while not reached():
         if time.monotonic() > deadline:
-            raise CouldNotRunError(f"{what} did not all run within three minutes")
+            raise CouldNotRunError(f"waited three minutes for {what}")
         time.sleep(0.3)

@@ -1,0 +1,83 @@
+"""How much a broker beside it takes from a Python program that does nothing but send.
+
+    python -m bench.ceiling [records]
+
+The values are ready before it begins, and are those of the work source-file. No source of ours can
+be quicker than this.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from bench import processes
+from bench.sides import JVM_FLAGS, SETTINGS
+from bench.works import sources
+from penstock.stack import throwaway
+from penstock.stack.kafka import KafkaOptions
+
+ROUNDS = 5
+BATCH = 2000
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
+    values = [
+        b'{"line":"%b","origin":"bench"}' % sources.line(n)[:-1].encode() for n in range(BATCH)
+    ]
+    with throwaway.kafka(
+        lambda text: print(text, file=sys.stderr), KafkaOptions("1g", JVM_FLAGS)
+    ) as bootstrap:
+        broker = processes.below_us("kafka.Kafka")
+        assert broker is not None
+        for number in range(ROUNDS):
+            topic = f"ceiling-{number}"
+            for made in (
+                AdminClient({"bootstrap.servers": bootstrap})
+                .create_topics([NewTopic(topic, 1, 1)])
+                .values()
+            ):
+                made.result(30)
+            used = processes.cpu_seconds(broker)
+            seconds, own = _send(bootstrap, topic, values, count)
+            used = processes.cpu_seconds(broker) - used
+            print(
+                f"{count / seconds / 1000:6.0f} k records/s, CPU µs a record: "
+                f"{own / count * 1e6:.2f} here, {used / count * 1e6:.2f} in the broker"
+            )
+
+
+def _send(bootstrap: str, topic: str, values: list[bytes], count: int) -> tuple[float, float]:
+    """Seconds by the clock and of CPU time until everything is acknowledged."""
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "acks": "all",
+            "linger.ms": int(SETTINGS["producer.linger.ms"]),
+            "batch.size": int(SETTINGS["producer.batch.size"]),
+            "max.in.flight.requests.per.connection": 1,
+            "delivery.report.only.error": True,
+        }
+    )
+    produce = producer.produce
+    producer.list_topics(topic)
+    began, used = time.perf_counter(), time.process_time()
+    for _ in range(count // len(values)):
+        for value in values:
+            while True:
+                try:
+                    produce(topic, value)
+                    break
+                except BufferError:
+                    producer.poll(0.05)
+        producer.poll(0)
+    producer.flush(60)
+    return time.perf_counter() - began, time.process_time() - used
+
+
+if __name__ == "__main__":
+    main()
