@@ -18,6 +18,9 @@ endif
 ifdef PIP_DEFAULT_TIMEOUT
 export UV_HTTP_TIMEOUT ?= $(PIP_DEFAULT_TIMEOUT)
 endif
+# Compiled once, also where the environment forbids it: the cache lies in .venv, not beside the code.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 export PIP_RETRIES ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any
 
-import httpx
 from fastapi import APIRouter, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -22,6 +21,7 @@ from api.routes import connectors, dlq, internal, loggers, offsets, plugins, roo
 from api.security.gate import Gate, Security
 from api.settings import RestSettings
 from connect.cluster.herder import Herder
+from connect.cluster.peers import Peers
 
 _MAIN = (
     root.routes,
@@ -40,17 +40,17 @@ def create_app(
     herder: Herder,
     config: Mapping[str, Any],
     security: Security,
-    http: httpx.AsyncClient | None = None,
+    peers: Peers | None = None,
     extensions: Context | None = None,
 ) -> FastAPI:
     """The REST API of a worker. The admin routes are part of it unless admin.listeners is set.
 
-    `http` reaches other workers; a worker that is alone needs none.
+    `peers` are other workers; one that is alone needs none.
     """
     settings = RestSettings.of(config)
     admin = (loggers.routes,) if settings.admin_on_main else ()
     app = _app(herder, settings, security, (*_MAIN, *admin), extensions)
-    app.state.http = http
+    app.state.peers = peers
     app.state.dlq = DeadLetterRoom(herder, config)
     return app
 
@@ -80,7 +80,8 @@ def _app(
     app.state.settings = settings
     app.add_exception_handler(HTTPException, handle_http_error)
     for each in routers:
-        app.include_router(each)
+        # Not by include_router, which would make them anew: they have no prefix to be given.
+        app.router.routes.extend(each.routes)
     add_docs(app)
     # The last one added is the first to see a request.
     app.add_middleware(ExactPaths, router=app.router)

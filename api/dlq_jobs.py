@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import multiprocessing
 import threading
 import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from connect.errors import ConnectError
+from connect.runtime.fork_server import Forked, fork_server
 from connect.runtime.host import isolate
 from connect.runtime.log import set_context, set_up_logging
 from connect.runtime.sink_delivery import SinkDelivery
@@ -58,41 +57,30 @@ class Job:
         self.error: str | None = None
         self._spec = spec
         self._desk = desk
-        self._process: BaseProcess | None = None
-        self._line: Connection | None = None
+        self._process: Forked | None = None
 
     @property
     def ended(self) -> bool:
         return self.state != "RUNNING"
 
     def start(self) -> None:
-        context = multiprocessing.get_context("forkserver")
-        self._line, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_run,
-            args=(theirs, self.id, self._spec, self._desk),
-            name=f"penstock-replay-{self.id}",
-            daemon=False,  # it has a child of its own for re-tests
-        )
-        self._process.start()
-        theirs.close()
+        self._process = fork_server.fork(_run, (self.id, self._spec, self._desk))
         threading.Thread(target=self._listen, name=f"replay-{self.id}", daemon=True).start()
 
     def stop(self) -> None:
         """End after the batch under way."""
-        if self._line is not None and not self.ended:
-            self._line.send("stop")
+        if self._process is not None and not self.ended:
+            self._process.line.send("stop")
 
     def kill(self) -> None:
-        if self._process is not None and self._process.is_alive():
+        if self._process is not None and not self.ended:
             self._process.kill()
 
     def _listen(self) -> None:
-        assert self._line is not None
         assert self._process is not None
         try:
             while True:
-                kind, told = self._line.recv()
+                kind, told = self._process.line.recv()
                 if kind == "progress":
                     self.progress = told
                 elif kind == "done":
@@ -102,7 +90,7 @@ class Job:
                     self.error = told
                     self.state = "FAILED"
         except (EOFError, OSError):
-            self._process.join()
+            self._process.exit_code()
             if not self.ended:
                 self.error = "The process of the replay ended. What it has not replayed is open."
                 self.state = "FAILED"
@@ -121,13 +109,14 @@ class Job:
         }
 
 
-def _run(line: Connection, id: str, spec: JobSpec, desk: Mapping[str, Any]) -> None:
+def _run(line: Connection, job: tuple[str, JobSpec, Mapping[str, Any]]) -> None:
     isolate()
+    number, spec, desk = job
     worker = next(iter(spec.specs.values())).worker if spec.specs else {}
     set_up_logging(worker)
-    set_context(f"[replay {id}] ")
+    set_context(f"[replay {number}] ")
     try:
-        done = _replay(line, id, spec, desk)
+        done = _replay(line, number, spec, desk)
     except Exception as error:
         if not isinstance(error, ConnectError):
             log.error("The replay failed", exc_info=error)  # noqa: TRY400 - the trace is wanted

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from api.dlq_jobs import Job, JobSpec
 from connect.cluster.herder import Herder
@@ -20,7 +20,9 @@ from dlq.desk import Desk, topics_of
 from dlq.masking import Mask
 from dlq.probe import ProbeSpec
 from dlq.retest import Retest
-from dlq.watch import Watch, webhook
+
+if TYPE_CHECKING:
+    from dlq.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +44,6 @@ class DeadLetterRoom:
         folder = self._settings["dlq.index.folder"]
         self._folder = Path(folder) if folder else None
         self._desk: Desk | None = None
-        url = self._settings["dlq.alert.webhook"]
-        self._post = webhook(url) if url else None
         self._watch: Watch | None = None
         self._watching: asyncio.Task[None] | None = None
         self._jobs: dict[str, Job] = {}
@@ -63,7 +63,10 @@ class DeadLetterRoom:
 
     async def start(self) -> None:
         if self._settings["dlq.scan.interval.ms"]:
-            self._watch = Watch(self.desk, self._post)
+            from dlq.watch import Watch, webhook  # noqa: PLC0415 - loads clients
+
+            url = self._settings["dlq.alert.webhook"]
+            self._watch = Watch(self.desk, webhook(url) if url else None)
             self._watching = asyncio.create_task(self._scan(self._watch))
 
     async def stop(self) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qsl, urlencode
 
-import httpx
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api.security.gate import CALLER_HEADER, vouched_bytes
 from api.security.roles import Caller
 from connect.cluster.herder import ConflictError, ElsewhereError, Herder
+from connect.cluster.peers import PeerError, Peers
 from connect.cluster.signing import ALGORITHM_HEADER, SIGNATURE_HEADER
 from connect.errors import ConnectError
 
@@ -36,16 +36,16 @@ async def forward(request: Request, body: bytes, elsewhere: ElsewhereError) -> R
     hop = "true" if last is None else "false"
     query = [(k, v) for k, v in query if k != "forward"] + [("forward", hop)]
     path = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("ascii")
-    http: httpx.AsyncClient = request.app.state.http
+    peers: Peers = request.app.state.peers
     kept = {k: v for k in _REQUEST_HEADERS if (v := request.headers.get(k)) is not None}
     try:
-        answer = await http.request(
+        answer = await peers.ask(
             request.method,
             f"{elsewhere.url.rstrip('/')}{path}?{urlencode(query)}",
-            content=body,
-            headers=kept | _who_asked(request),
+            body,
+            kept | _who_asked(request),
         )
-    except httpx.HTTPError as error:
+    except PeerError as error:
         raise ConnectError(f"IO Error trying to forward REST request: {error}") from error
     headers = {k: v for k in _RESPONSE_HEADERS if (v := answer.headers.get(k)) is not None}
     return Response(answer.content, answer.status_code, headers)

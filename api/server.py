@@ -18,10 +18,10 @@ from ssl import SSLContext, SSLObject
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
-import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import Server
 
 from api import settings
 from api.app import create_admin_app, create_app
@@ -30,8 +30,9 @@ from api.extensions import Extensions
 from api.listeners import OpenListener, bind, close
 from api.security.gate import Security
 from api.security.setup import make_security, warn_of_open_listeners
-from api.tls import client_context, common_name, server_context
+from api.tls import client_tls, common_name, server_context
 from connect.cluster.herder import Herder
+from connect.cluster.peers import Peers
 from connect.errors import ConfigError
 from connect.plugins import Plugins
 
@@ -39,8 +40,6 @@ log = logging.getLogger(__name__)
 
 # What requests under way get to finish when the worker stops.
 _DRAIN_SECONDS = 5
-# A request that is passed on may take as long as one here; what waits longer gives up by itself.
-_FORWARD_SECONDS = 120.0
 
 
 class RestServer:
@@ -50,8 +49,7 @@ class RestServer:
         """Bind. Connections wait in the queue until `start`; ConfigError if it can't be done."""
         self._config = config
         self._servers: list[_HttpServer] = []
-        # How this worker reaches others.
-        self.http = httpx.AsyncClient(verify=client_context(config), timeout=_FORWARD_SECONDS)
+        self.peers = Peers(client_tls(config))
         self._dead_letters: DeadLetterRoom | None = None
         self._extensions: Extensions | None = None
         self._security: Security | None = None
@@ -93,7 +91,7 @@ class RestServer:
         added = await asyncio.to_thread(self._load_extensions, parsed["rest.extension.classes"])
         self._extensions = added
         app = create_app(
-            herder, self._config, security, self.http, added.register(herder, self._config)
+            herder, self._config, security, self.peers, added.register(herder, self._config)
         )
         self._dead_letters = app.state.dlq
         await self._dead_letters.start()
@@ -121,7 +119,7 @@ class RestServer:
         servers, self._servers = self._servers, []
         await asyncio.gather(*(server.stop() for server in servers))
         close([*self._listeners, *self._admin_listeners])
-        await self.http.aclose()
+        await self.peers.close()
         if self._dead_letters is not None:
             await self._dead_letters.stop()
         if self._extensions is not None:
@@ -140,14 +138,14 @@ class _Connection(H11Protocol):
             self.app_state = {**self.app_state, "certificate": name}
 
 
-class _HttpServer(uvicorn.Server):
+class _HttpServer(Server):
     """Uvicorn as a part of a worker, which owns the event loop and the signals."""
 
     def __init__(
         self, app: ASGIApp, sockets: Sequence[socket.socket], tls: SSLContext | None
     ) -> None:
         super().__init__(
-            uvicorn.Config(
+            Config(
                 app,
                 http=_Connection,
                 lifespan="off",

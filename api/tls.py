@@ -39,8 +39,19 @@ def server_context(config: Mapping[str, Any], listeners_key: str) -> ssl.SSLCont
     return context
 
 
-def client_context(config: Mapping[str, Any]) -> ssl.SSLContext:
-    """How this worker speaks to others over https: whom it trusts, and who it says it is."""
+def client_tls(config: Mapping[str, Any]) -> Callable[[], ssl.SSLContext]:
+    """How this worker speaks to others over https: whom it trusts, and who it says it is.
+
+    Wrong keys are told of now. Without any there is nothing to get wrong, and the system's
+    authorities can be loaded when the first request is sent.
+    """
+    if any(key.removeprefix("listeners.https.").startswith("ssl.") for key in config):
+        context = _client_context(config)
+        return lambda: context
+    return lambda: _client_context(config)
+
+
+def _client_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     prefix = "listeners.https."
     if not any(key.startswith(prefix) for key in config):
         prefix = ""

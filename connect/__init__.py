@@ -54,7 +54,7 @@ from connect.plugin import (
     TransactionContext,
     Transformation,
 )
-from connect.records import Record, SinkBatch, SinkRecord, SourceRecord, TimestampType
+from connect.records import Record, SinkBatch, SinkRecord, SourceBatch, SourceRecord, TimestampType
 from connect.rest import ClusterState, RestContext, RestExtension
 
 __all__ = [
@@ -100,6 +100,7 @@ __all__ = [
     "SinkRecord",
     "SinkTask",
     "SinkTaskContext",
+    "SourceBatch",
     "SourceConnector",
     "SourceRecord",
     "SourceTask",

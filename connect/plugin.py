@@ -176,12 +176,13 @@ class SourceTask(Task):
     context: SourceTaskContext
 
     @abc.abstractmethod
-    def poll(self) -> list[SourceRecord] | None:
+    def poll(self) -> Sequence[SourceRecord] | None:
         """The next records, or None (or []) when there are none now.
 
         It may wait for data, but should return within a second or so, so that pausing and
         stopping are quick. Raise RetriableError to be called again; any other error fails the
-        task. A batch of hundreds to thousands of records is much faster than single ones.
+        task. A batch of hundreds to thousands of records is much faster than single ones, and a
+        `SourceBatch` faster than a list.
         """
 
     def commit_record(self, record: SourceRecord, topic_partition: TopicPartition | None) -> None:
@@ -332,6 +333,9 @@ class Converter(Plugin, abc.ABC):
     that is `to_connect_each`.
     """
 
+    # Whether any bytes can be read: then keys that nobody asks for are not read at all.
+    reads_anything: ClassVar[bool] = False
+
     def configure(self, config: Mapping[str, str], *, is_key: bool) -> None:
         """Take the settings: the converter's own keys, without their prefix."""
 
@@ -409,6 +413,17 @@ class Converter(Plugin, abc.ABC):
             for schema, value, raw in zip(schemas, values, headers, strict=True)
         ]
 
+    def from_connect_columns(
+        self,
+        topic: str,  # noqa: ARG002
+        columns: Columns,  # noqa: ARG002
+    ) -> list[bytes] | None:
+        """The same by columns, without headers; None if records have to tell what is wrong.
+
+        Override it where values can be written without an object for each of them.
+        """
+        return None
+
 
 class HeaderConverter(Plugin, abc.ABC):
     """Between a header's bytes and its value. The rules of Converter apply."""
@@ -432,13 +447,15 @@ class ValueEdit(NamedTuple):
     """A change of the value alone, for values of one schema: its new schema and the function.
 
     With `in_place` the function changes the dict it is given and returns it. `columns`, where it is
-    there, does the same to the columns of many values, in a dict that it may change.
+    there, does the same to the columns of many values, in a dict that it may change. `hoists` is
+    the name of the one field that the whole value becomes, where that is all.
     """
 
     schema: Schema | None
     change: Callable[[Any, Any], Any]  # from value and record to the new value
     in_place: bool
     columns: Callable[[dict[str, Sequence[Any]], int], dict[str, Sequence[Any]]] | None = None
+    hoists: str | None = None
 
 
 class Transformation(Plugin, abc.ABC, Generic[R]):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -81,6 +81,65 @@ class SourceRecord(Record, kw_only=True):
             source_partition=source_partition,
             source_offset=source_offset,
         )
+
+
+class SourceBatch(Sequence[SourceRecord]):
+    """Values of one schema, from one stream to one topic: `poll` may return it in a list's place.
+
+    It is a sequence of records without keys and headers, which are made when somebody asks for
+    one. Converters and transforms that work on columns don't. `offset_of` tells the source offset
+    of the value with this index.
+    """
+
+    __slots__ = (
+        "_offset_of", "_records", "schema", "source_partition", "timestamp", "topic", "values",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        topic: str,
+        values: Sequence[Any],
+        *,
+        schema: Schema | None = None,
+        timestamp: int | None = None,
+        source_partition: Mapping[str, Any] | None = None,
+        offset_of: Callable[[int], Mapping[str, Any] | None],
+    ) -> None:
+        self.topic = topic
+        self.values = values
+        self.schema = schema
+        self.timestamp = timestamp
+        self.source_partition = source_partition
+        self._offset_of = offset_of
+        self._records: list[SourceRecord] | None = None
+
+    @property
+    def last_offset(self) -> Mapping[str, Any] | None:
+        return self._offset_of(len(self.values) - 1)
+
+    @property
+    def records(self) -> list[SourceRecord]:
+        if self._records is None:
+            self._records = [
+                SourceRecord(
+                    self.topic, None, None, None, self.schema, value, NO_HEADERS, self.timestamp,
+                    source_partition=self.source_partition, source_offset=self._offset_of(i),
+                )
+                for i, value in enumerate(self.values)
+            ]  # fmt: skip
+        return self._records
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> SourceRecord: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[SourceRecord]: ...
+
+    def __getitem__(self, index: int | slice) -> SourceRecord | list[SourceRecord]:
+        return self.records[index]
 
 
 class SinkRecord(Record):

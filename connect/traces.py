@@ -61,3 +61,15 @@ def _frame(traceback: TracebackType) -> str:
             _known.clear()
         known = _known[id(code), line] = (code, text)
     return known[1]
+
+
+def drop_frames(error: BaseException) -> None:
+    """Let go of the frames of an error whose trace nobody will ask for any more.
+
+    A frame holds its variables. Where one of them holds the error, a whole batch would stay until
+    the cycle collector comes, which is rare in a task.
+    """
+    current: BaseException | None = error
+    while current is not None and current.__traceback__ is not None:
+        current.__traceback__ = None
+        current = current.__cause__ or current.__context__

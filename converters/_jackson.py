@@ -44,10 +44,41 @@ _LONE_MARKS = (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)
 def parse(data: bytes) -> Any:
     """The first JSON value of a document. What follows it is not looked at, as in the JVM."""
     try:
-        encoding = "utf-8" if data in _LONE_MARKS else json.detect_encoding(data)
-        return _first_value(data.decode(encoding))
+        return _first_value(_text(data))
     except (ValueError, RecursionError, decimal.InvalidOperation) as error:
         raise SerializationError(_reason(error)) from None
+
+
+def fault(data: bytes) -> str | None:
+    """Why `parse` would refuse the document; None if it would not.
+
+    Quick for what is plainly broken: without a number for each digit, and without raising, so that
+    a batch full of errors has no frames that hold it.
+    """
+    try:
+        text = _text(data)
+        _scan_quickly(text, _begin(text))
+    except json.JSONDecodeError as error:
+        if not _is_behind_zero(error):
+            return _reason(error)
+    except (StopIteration, ValueError, RecursionError):
+        pass
+    try:
+        parse(data)
+    except SerializationError as error:
+        return str(error)
+    return None
+
+
+def _text(data: bytes) -> str:
+    if data.startswith(b'{"') or data in _LONE_MARKS:
+        return data.decode()
+    return data.decode(json.detect_encoding(data))
+
+
+def _is_behind_zero(error: json.JSONDecodeError) -> bool:
+    """A number that begins with a zero ends behind it for Python: then a digit is in the way."""
+    return "0" <= error.doc[error.pos : error.pos + 1] <= "9" and error.doc[error.pos - 1] == "0"
 
 
 def _reason(error: Exception) -> str:
@@ -74,8 +105,7 @@ def _first_value(text: str) -> Any:
     try:
         return _scan(text)
     except json.JSONDecodeError as error:
-        # A number that begins with a zero ends behind it for Python: then a digit is in the way.
-        if not "0" <= text[error.pos : error.pos + 1] <= "9" or text[error.pos - 1] != "0":
+        if not _is_behind_zero(error):
             raise
         # Spaces instead, so that an error still has its place.
         return _scan(_LEADING_ZEROS.sub(lambda m: m[1] or " " * len(m[3]) + m[2], text))
@@ -118,6 +148,7 @@ def _not_json(token: str) -> None:
 
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
+_scan_quickly = json.JSONDecoder().scan_once  # type: ignore[attr-defined] # not in its stubs
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_fraction, parse_constant=_not_json)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LEADING_ZEROS = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![\w.+])(-?)(0+)(?=[0-9])', re.DOTALL)

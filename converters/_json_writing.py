@@ -325,6 +325,13 @@ def is_plain(value: Any) -> bool:
     return True
 
 
+def encode_plain(values: Sequence[Any]) -> list[bytes]:
+    """The JSON of each, without a schema. NotPlainError for what needs the book."""
+    if not all(map(is_plain, values)):
+        raise NotPlainError
+    return encode_many(values)
+
+
 def made_plain(value: Any) -> Any:
     """A copy with floats written as Java writes them. NotPlainError for what needs the book."""
     kind = value.__class__

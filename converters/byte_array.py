@@ -14,6 +14,7 @@ from converters._headers import AlsoForHeaders
 class ByteArrayConverter(AlsoForHeaders):
     """Bytes, untouched. Any other value, or a schema that is not of bytes, is an error."""
 
+    reads_anything = True
     config_def = _config.converter_config()
 
     def configure(self, config: Mapping[str, str], *, is_key: bool | None = None) -> None:

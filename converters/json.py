@@ -23,13 +23,14 @@ from connect.plugin import RawHeaders
 from converters import _config, _jackson
 from converters._compiling import UNUSUAL, NotPlainError
 from converters._headers import AlsoForHeaders
+from converters._json_columns import BROKEN, ColumnWriter, Shape
 from converters._json_envelope import node_of, schema_of
 from converters._json_reading import compile_reader, read_node
 from converters._json_writing import (
     Book,
     Writer,
     compile_writer,
-    encode_many,
+    encode_plain,
     is_plain,
     made_plain,
 )
@@ -42,8 +43,6 @@ _NOT_AN_ENVELOPE = (
 # Topics carry few schemas at a time. A record whose envelope begins like one of the last few is
 # read without looking at its schema again.
 _RECENT = 8
-# Of a batch that is read by columns, so many are looked at for the order of their keys.
-_LOOKED_AT = 16
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -115,7 +114,8 @@ class JsonConverter(AlsoForHeaders):
         self._writers: _Bounded[Schema, Writer] = _Bounded(size)
         self._writers_by_id: _Bounded[int, tuple[Schema, Writer]] = _Bounded(size)
         self._schemaless = Writer(self._write_schemaless, self._write_all_schemaless)  # type: ignore[arg-type]
-        self._shape: _Shape | None = None
+        self._column_writers: _Bounded[int, tuple[Schema | None, ColumnWriter]] = _Bounded(size)
+        self._shape: Shape | None = None
         self._recent: list[tuple[bytes, Schema | None, Callable[[bytes], Any]]] = []
         self._fixed_schema = self._parse_fixed_schema(settings["schema.content"])
 
@@ -163,7 +163,7 @@ class JsonConverter(AlsoForHeaders):
     ) -> tuple[Columns, dict[int, Exception]] | None:
         if self._enveloped:
             return None
-        shape = self._shape or _Shape.of(data[0])
+        shape = self._shape or Shape.of(data[0])
         self._shape = None  # until it has proved to be that of all
         found = shape.read(data) if shape is not None else None
         if found is not None:
@@ -325,6 +325,24 @@ class JsonConverter(AlsoForHeaders):
             written.append(write(value))
         return written
 
+    def from_connect_columns(
+        self,
+        topic: str,  # noqa: ARG002
+        columns: Columns,
+    ) -> list[bytes] | None:
+        try:
+            return self._column_writer(columns.schema).write(columns.fields)
+        except (DataError, TypeError, *UNUSUAL):
+            return None
+
+    def _column_writer(self, schema: Schema | None) -> ColumnWriter:
+        known = self._column_writers.get(id(schema))
+        if known is None:
+            # The schema is kept beside its writer, so that no other can get its id meanwhile.
+            known = (schema, ColumnWriter(schema, self._book, *self._around(schema)))
+            self._column_writers.put(id(schema), known)
+        return known[1]
+
     def _write_many(self, schema: Schema | None, values: Sequence[Any]) -> list[bytes | None]:
         if None not in values:
             return [*self._writer(schema).many(values)]
@@ -345,18 +363,23 @@ class JsonConverter(AlsoForHeaders):
         self._writers_by_id.put(id(schema), (schema, writer))
         return writer
 
+    def _around(self, schema: Schema | None) -> tuple[bytes, bytes]:
+        """What stands before and behind a payload of this schema."""
+        if not self._enveloped:
+            return b"", b""
+        if schema is None:
+            return b'{"schema":null,"payload":', b"}"
+        try:
+            described = _jackson.dump(node_of(schema, self._book.node))
+        except RecursionError:
+            raise DataError(
+                f"Schema {schema.name} contains itself: JSON can't describe it"
+            ) from None
+        return b'{"schema":' + described + b',"payload":', b"}"
+
     def _compile_writer(self, schema: Schema) -> Writer:
         book, write = self._book, compile_writer(schema, self._book)
-        if not self._enveloped:
-            prefix, suffix = b"", b""
-        else:
-            try:
-                described = _jackson.dump(node_of(schema, book.node))
-            except RecursionError:
-                raise DataError(
-                    f"Schema {schema.name} contains itself: JSON can't describe it"
-                ) from None
-            prefix, suffix = b'{"schema":' + described + b',"payload":', b"}"
+        prefix, suffix = self._around(schema)
 
         def write_whole(value: Any) -> bytes:
             try:
@@ -371,12 +394,9 @@ class JsonConverter(AlsoForHeaders):
         return Writer(write_whole, write_all)
 
     def _write_all_schemaless(self, values: Sequence[Any]) -> list[bytes]:
-        if not all(map(is_plain, values)):
-            raise NotPlainError
-        texts = encode_many(values)
-        if not self._enveloped:
-            return texts
-        return [b'{"schema":null,"payload":' + text + b"}" for text in texts]
+        texts = encode_plain(values)
+        prefix, suffix = self._around(None)
+        return [prefix + text + suffix for text in texts] if prefix else texts
 
     def _write_schemaless(self, value: Any) -> bytes | None:
         if value is None:
@@ -387,86 +407,15 @@ class JsonConverter(AlsoForHeaders):
                 text = _jackson.with_jackson_escapes(text)
         except (TypeError, *UNUSUAL):
             text = _dump(self._book.node(None, value))
-        return b'{"schema":null,"payload":' + text + b"}" if self._enveloped else text
-
-
-class _Shape:
-    """Objects with the same keys: read without a dict for each, straight to columns."""
-
-    def __init__(self, keys: list[str]) -> None:
-        self._keys = keys
-        names = [f"f{i}" for i in range(len(keys))]
-        row = msgspec.defstruct(
-            "Row",
-            [(name, Any) for name in names],
-            rename=dict(zip(names, keys, strict=True)),
-            forbid_unknown_fields=True,
-            gc=False,  # JSON has no cycles
-        )
-        self._decode: Callable[[bytes | None], Any] = msgspec.json.Decoder(row).decode  # type: ignore[assignment]
-
-    @classmethod
-    def of(cls, item: bytes | None) -> _Shape | None:
-        """The shape of this one; None if it is no object with keys."""
-        try:
-            value = None if item is None else _decode(item)
-        except UNUSUAL:
-            return None
-        return cls([*value]) if isinstance(value, dict) and value else None
-
-    def read(self, data: Sequence[bytes | None]) -> tuple[Columns, dict[int, Exception]] | None:
-        """The columns, and why the others can't be read; None if one has another shape.
-
-        Rows don't tell in which order their keys came, so a few are looked at for that.
-        """
-        if not all(map(self._has_order, data[:: len(data) // _LOOKED_AT + 1])):
-            return None
-        failed: dict[int, Exception] = {}
-        try:
-            rows = [*map(self._decode, data)]
-        except (TypeError, *UNUSUAL):
-            found = self._read_good(data, failed)
-            if found is None:
-                return None
-            rows = found
-        if not rows:
-            return None
-        columns = zip(*map(msgspec.structs.astuple, rows), strict=True)
-        return Columns(None, dict(zip(self._keys, columns, strict=True))), failed
-
-    def _has_order(self, item: bytes | None) -> bool:
-        try:
-            value = _decode(item)
-        except (TypeError, *UNUSUAL):
-            return True  # it will be found out
-        return isinstance(value, dict) and [*value] == self._keys
-
-    def _read_good(
-        self, data: Sequence[bytes | None], failed: dict[int, Exception]
-    ) -> list[Any] | None:
-        rows = []
-        for i, item in enumerate(data):
-            if item is None:
-                return None
-            try:
-                rows.append(self._decode(item))
-            except UNUSUAL:
-                try:
-                    _parse(item)
-                except DataError as error:
-                    failed[i] = error
-                else:
-                    return None  # another shape
-        return rows
+        prefix, suffix = self._around(None)
+        return prefix + text + suffix
 
 
 def _parse(data: bytes) -> Any:
     try:
         return _jackson.parse(data)
     except SerializationError as error:
-        raise DataError(
-            f"Converting byte[] to Kafka Connect data failed due to serialization error: {error}"
-        ) from error
+        raise DataError(f"{BROKEN}{error}") from error
 
 
 def _dump(node: Any) -> bytes:

@@ -56,6 +56,7 @@ class StringConverter(AlsoForHeaders):
     encoding lacks become "?", both as in Java.
     """
 
+    reads_anything = True
     config_def = _config.converter_config().define(
         "converter.encoding", ConfigType.STRING, "UTF-8",
         doc="The name of the character set to use for encoding strings as byte arrays.",

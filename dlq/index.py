@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,6 +59,9 @@ class Index:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Loaded when letters are first looked at: most workers never are asked for them.
+        import sqlite3  # noqa: PLC0415
+
         self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         # A cache: what a power cut takes is read again.

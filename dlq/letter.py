@@ -6,6 +6,7 @@ are added behind the original ones, so a reader takes the last of a name.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -39,14 +40,23 @@ def error_headers(failure: Failure, connector: str, task: int) -> list[RawHeader
     message = str(error)
     return [
         *_place(failure.record),
-        (CONNECTOR, connector.encode()),
-        (TASK, b"%d" % task),
-        (STAGE, failure.stage.encode()),
-        (CLASS, failure.class_name.encode()),
-        (EXCEPTION, class_name_of(error).encode()),
+        *_same_for_many(connector, task, failure.stage, failure.class_name, class_name_of(error)),
         (MESSAGE, message.encode("utf-8", "replace") if message else None),
         (STACKTRACE, format_trace(error).encode("utf-8", "replace")),
     ]
+
+
+@lru_cache(256)
+def _same_for_many(
+    connector: str, task: int, stage: str, class_name: str, exception: str
+) -> tuple[RawHeader, ...]:
+    return (
+        (CONNECTOR, connector.encode()),
+        (TASK, b"%d" % task),
+        (STAGE, stage.encode()),
+        (CLASS, class_name.encode()),
+        (EXCEPTION, exception.encode()),
+    )
 
 
 def _place(record: Any) -> list[RawHeader]:

@@ -175,6 +175,7 @@ class Probe:
             return self._line
         self._spec.plugins.discover()
         context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
         self._line, theirs = context.Pipe()
         self._process = context.Process(
             target=_serve, args=(theirs, self._spec), name="penstock-dlq-probe", daemon=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any
@@ -42,24 +43,37 @@ class DeadLetters:
 
     `report` hands letters to the producer. `settle` waits until all are acknowledged and raises
     if one could not be written: offsets are committed only after it has returned.
+
+    `make_producer(heard, every_delivery=…)` gives a producer that calls `heard` for what could not
+    be written, or for all: which takes time, so there is one of that kind only if `report_one` is
+    called.
     """
 
     def __init__(
-        self, producer: Producer, topic: str, connector: str, task: int, *, with_headers: bool
+        self,
+        make_producer: Callable[..., Producer],
+        topic: str,
+        connector: str,
+        task: int,
+        *,
+        with_headers: bool,
     ) -> None:
         self.topic = topic
         self.requests = 0
         self.failures = 0
-        self._producer = producer
+        self._make_producer = make_producer
+        self._producers = [make_producer(self._delivered, every_delivery=False)]
         self._connector = connector
         self._task = task
         self._with_headers = with_headers
         self._error: KafkaError | None = None
+        self._closed = threading.Event()
 
     def report(self, failures: Iterable[Failure]) -> None:
+        producer = self._producers[0]
         for failure in failures:
-            self._send(failure, self._delivered)
-        self._producer.poll(0)
+            self._send(producer, failure, self._delivered)
+        producer.poll(0)
 
     def report_one(self, failure: Failure) -> Future[None]:
         """The same for one letter, with a future that is done when it is safe."""
@@ -72,12 +86,24 @@ class DeadLetters:
             else:
                 future.set_exception(KafkaException(error))
 
-        self._send(failure, delivered)
+        if len(self._producers) == 1:
+            self._producers.append(self._make_producer(self._delivered, every_delivery=True))
+            threading.Thread(target=self._listen, name="dead-letters", daemon=True).start()
+        self._send(self._producers[1], failure, delivered)
         return future
+
+    def _listen(self) -> None:
+        """Hear of deliveries: the task's thread may wait for one and do nothing else."""
+        while not self._closed.is_set():
+            try:
+                self._producers[1].poll(0.5)
+            except Exception:
+                # A login is refused: the other producer hears of it too, and fails the task.
+                log.exception("Dead letters for %s are not written", self.topic)
 
     def settle(self, timeout: float) -> None:
         """Wait until every letter is safe. Raises ConnectError if one is not."""
-        left = self._producer.flush(timeout)
+        left = sum(producer.flush(timeout) for producer in self._producers)
         if self._error is not None:
             raise ConnectError(
                 f"Dead letters could not be written to topic '{self.topic}': "
@@ -91,9 +117,11 @@ class DeadLetters:
             )
 
     def close(self) -> None:
-        self._producer.flush(5)
+        for producer in self._producers:
+            producer.flush(5)
+        self._closed.set()
 
-    def _send(self, failure: Failure, delivered: Callable[..., None]) -> None:
+    def _send(self, producer: Producer, failure: Failure, delivered: Callable[..., None]) -> None:
         letter = letter_of(failure.record)
         headers = letter.headers
         if self._with_headers:
@@ -101,17 +129,19 @@ class DeadLetters:
         self.requests += 1
         while True:
             try:
-                self._producer.produce(
+                producer.produce(
                     self.topic,
-                    value=letter.value,
-                    key=letter.key,
-                    headers=headers,  # type: ignore[arg-type] # an invariant list
-                    timestamp=letter.timestamp or 0,  # 0: now
-                    on_delivery=delivered,
+                    letter.value,
+                    letter.key,
+                    -1,
+                    delivered,
+                    None,
+                    letter.timestamp or 0,  # 0: now
+                    headers,  # type: ignore[arg-type] # an invariant list
                 )
             except BufferError:
                 # The producer's queue is full: let it drain, then try again.
-                self._producer.poll(0.1)
+                producer.poll(0.1)
             except KafkaException as error:
                 delivered(error.args[0], None)
                 return

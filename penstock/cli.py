@@ -1,73 +1,15 @@
 """The `penstock` command."""
 
-import importlib
-import pkgutil
 import sys
-from typing import Annotated
+from pathlib import Path
 
-import typer
-
-from penstock import commands
 from penstock.errors import UserError, tell
-
-
-def build_app() -> typer.Typer:
-    """The command line with everything in `penstock.commands` on it."""
-    app = typer.Typer(
-        name="penstock",
-        help="Kafka Connect for Python: run workers, manage connectors, replay dead letters.",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode="markdown",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_options)
-    for module in pkgutil.iter_modules(commands.__path__):
-        importlib.import_module(f"{commands.__name__}.{module.name}").register(app)
-    return app
-
-
-def _complete_contexts(incomplete: str) -> list[str]:
-    from penstock.contexts import Contexts
-
-    return [name for name in sorted(Contexts().all) if name.startswith(incomplete)]
-
-
-def _options(
-    context: Annotated[
-        str | None,
-        typer.Option(
-            "--context",
-            envvar="PENSTOCK_CONTEXT",
-            help="The worker to ask, as `penstock context` knows it.",
-            metavar="NAME",
-            autocompletion=_complete_contexts,
-        ),
-    ] = None,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            help="Print the version and exit.",
-            is_eager=True,
-            callback=lambda wanted: _print_version() if wanted else None,
-        ),
-    ] = False,
-) -> None:
-    pass
-
-
-def _print_version() -> None:
-    from importlib.metadata import version
-
-    typer.echo(f"penstock {version('penstock')}")
-    raise typer.Exit
 
 
 def main() -> None:
     """Run `penstock`. Exits with 1 and one sentence, 2 for wrong usage, 130 on Ctrl-C."""
     try:
-        build_app()(prog_name="penstock")
+        _run(sys.argv[1:])
     except KeyboardInterrupt:  # before or after typer had its hands on it
         sys.exit(130)
     except Exception as error:
@@ -75,6 +17,23 @@ def main() -> None:
             raise
         tell(error)
         sys.exit(1)
+
+
+def _run(words: list[str]) -> None:
+    match words:
+        # They run at once: a worker would keep the command line's libraries in memory for life.
+        case ["worker", properties] if not properties.startswith("-"):
+            from penstock import start
+
+            start.worker(Path(properties))
+        case ["standalone", *files] if files and not any(f.startswith("-") for f in files):
+            from penstock import start
+
+            start.standalone(Path(files[0]), [Path(f) for f in files[1:]])
+        case _:
+            from penstock.app import build_app
+
+            build_app()(prog_name="penstock")
 
 
 def _is_for_the_user(error: Exception) -> bool:

@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from api.server import RestServer
-from connect.cluster.distributed import DistributedHerder
 from connect.cluster.herder import Herder, TargetState
-from connect.cluster.standalone import StandaloneHerder
 from connect.config.files import ConnectorFile, read_connector_file
 from connect.config.worker import WorkerConfig, load_worker_config
 from connect.errors import ConfigError, ConnectError
@@ -20,7 +18,7 @@ from connect.javalang.errors import PropertiesError
 from connect.javalang.properties import read_properties
 from connect.plugins import Plugins
 from connect.runtime.log import set_process_context, set_up_logging
-from connect.runtime.memory import use_few_arenas
+from connect.runtime.memory import give_back, use_few_arenas
 from penstock.errors import UserError, tell
 
 log = logging.getLogger(__name__)
@@ -43,11 +41,15 @@ def run_distributed(properties: Path) -> None:
 
 
 def _standalone(config: WorkerConfig, server: RestServer) -> Herder:
+    from connect.cluster.standalone import StandaloneHerder
+
     return StandaloneHerder(config, server.worker_id)
 
 
 def _distributed(config: WorkerConfig, server: RestServer) -> Herder:
-    return DistributedHerder(config, server.worker_id, server.advertised_url, server.http)
+    from connect.cluster.distributed import DistributedHerder
+
+    return DistributedHerder(config, server.worker_id, server.advertised_url, server.peers)
 
 
 def _load(properties: Path, *, distributed: bool) -> WorkerConfig:
@@ -109,6 +111,7 @@ async def _start(herder: Herder, connectors: Sequence[ConnectorFile]) -> None:
 
 async def _start_all(herder: Herder, connectors: Sequence[ConnectorFile]) -> None:
     await herder.start()
+    give_back()
     for connector in connectors:
         state = _target(connector)
         try:

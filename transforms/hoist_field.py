@@ -42,9 +42,8 @@ class HoistField(KeyOrValue[R], Generic[R]):
                 schema = Schema.struct().field(step, schema).build()
         if self._outer:
             return Plan(schema, hoist_deep)
-        return Plan(
-            schema, hoist, ValueEdit(schema, lambda value, _: {name: value}, in_place=False)
-        )
+        edit = ValueEdit(schema, lambda value, _: {name: value}, in_place=False, hoists=name)
+        return Plan(schema, hoist, edit)
 
 
 class HoistFieldKey(OnKey[R], HoistField[R]):

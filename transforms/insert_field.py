@@ -148,7 +148,7 @@ class InsertField(KeyOrValue[R], Generic[R]):
         for insertion in self._insertions:
             new_schema = _with_field(new_schema, insertion.path, insertion.schema)
         defaults = defaults_of(schema) if self._replace_nulls else ()
-        return _into_struct(new_schema, reads, defaults)
+        return _into_struct(new_schema, reads, defaults, self._static)
 
 
 def _timestamp(record: Record) -> Any:
@@ -177,11 +177,6 @@ def _into_map(reads: Reads, static: tuple[str, str] | None) -> Plan:
     top, inner = _by_depth(reads)
     insert = _inserter(top, ())
 
-    def insert_column(fields: dict[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
-        assert static is not None
-        fields[static[0]] = [static[1]] * count
-        return fields
-
     def convert(value: Any, record: Record) -> Any:
         try:
             new = {**value}
@@ -189,18 +184,35 @@ def _into_map(reads: Reads, static: tuple[str, str] | None) -> Plan:
             raise only_maps(PURPOSE, value) from None
         return _put_all(insert(new, record), inner, record)
 
-    edit = ValueEdit(None, insert, in_place=True, columns=insert_column if static else None)
+    edit = ValueEdit(None, insert, in_place=True, columns=static and _column_inserter(*static))
     return Plan(None, convert, None if inner else edit)
 
 
-def _into_struct(schema: Schema, reads: Reads, defaults: tuple[tuple[str, Any], ...]) -> Plan:
+def _into_struct(
+    schema: Schema,
+    reads: Reads,
+    defaults: tuple[tuple[str, Any], ...],
+    static: tuple[str, str] | None,
+) -> Plan:
     top, inner = _by_depth(reads)
     insert = _inserter(top, defaults)
 
     def convert(value: Any, record: Record) -> Any:
         return _put_all(insert({**value}, record), inner, record)
 
-    return Plan(schema, convert, None if inner else ValueEdit(schema, insert, in_place=True))
+    columns = _column_inserter(*static) if static and not defaults else None
+    edit = ValueEdit(schema, insert, in_place=True, columns=columns)
+    return Plan(schema, convert, None if inner else edit)
+
+
+def _column_inserter(
+    name: str, text: str
+) -> Callable[[dict[str, Sequence[Any]], int], dict[str, Sequence[Any]]]:
+    def insert(fields: dict[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
+        fields[name] = [text] * count
+        return fields
+
+    return insert
 
 
 def _inserter(top: Sequence[tuple[str, Read]], defaults: tuple[tuple[str, Any], ...]) -> Convert:

@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import httpx
-
 from connect.cluster import requests
 from connect.cluster.assignment import Work
 from connect.cluster.config_log import (
@@ -34,7 +32,7 @@ from connect.cluster.herder import (
 )
 from connect.cluster.loggers import check_level
 from connect.cluster.member import ClusterMember
-from connect.cluster.metrics import render_metrics, running_config
+from connect.cluster.peers import Peers
 from connect.cluster.restarts import plan_restart
 from connect.cluster.signing import Signed
 from connect.config.configdef import ConfigType
@@ -45,13 +43,11 @@ from connect.runtime.spec import ConnectorSpec, Kind
 
 
 class DistributedHerder(Herder):
-    """One worker of a cluster, as the REST API sees it. `http` is used to reach other workers."""
+    """One worker of a cluster, as the REST API sees it. `peers` are the others."""
 
-    def __init__(
-        self, config: WorkerConfig, worker_id: str, url: str, http: httpx.AsyncClient
-    ) -> None:
+    def __init__(self, config: WorkerConfig, worker_id: str, url: str, peers: Peers) -> None:
         self._config = config
-        self._member = member = ClusterMember(config, worker_id, url, http)
+        self._member = member = ClusterMember(config, worker_id, url, peers)
         self._configs, self._offsets, self._statuses = (
             member.configs,
             member.offsets,
@@ -327,6 +323,8 @@ class DistributedHerder(Herder):
         return changed
 
     async def metrics(self) -> str:
+        from connect.cluster import metrics  # noqa: PLC0415 - loads Prometheus's client
+
         owned = self._workload.owned
         here = owned.connectors | {task.connector for task in owned.tasks}
         statuses = []
@@ -335,12 +333,12 @@ class DistributedHerder(Herder):
             status = await self.status(name)
             tasks = {n: s for n, s in status.tasks.items() if TaskId(name, n) in owned.tasks}
             statuses.append(ConnectorStatus(name, status.connector, tasks, status.type))
-        return render_metrics(
+        return metrics.render_metrics(
             statuses,
             self._worker.metrics,
             self._worker.starts,
             configs={
-                s.name: running_config(
+                s.name: metrics.running_config(
                     self._config.raw, config.connectors[s.name], config.task_configs(s.name)
                 )
                 for s in statuses

@@ -51,6 +51,10 @@ _RETRY_SECONDS = 0.1
 _FETCH_WAIT_MS = 250
 
 
+class FencedError(ConnectError):
+    """Somebody else has claimed the topic since."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One record of a log. `value` None deletes the key."""
@@ -117,6 +121,7 @@ class KafkaLog:
         self._producer: Producer | None = None
         self._exclusive: Producer | None = None
         self._transaction = threading.Lock()
+        self._opening = threading.Lock()
         self._thread: threading.Thread | None = None
 
     # -- life -------------------------------------------------------------------------------
@@ -124,23 +129,10 @@ class KafkaLog:
     def start(self, seconds: float = START_SECONDS) -> None:
         """Create or check the topic and read it to its end. ConfigError if it won't do."""
         deadline = time.monotonic() + seconds
-        self._admin = clients.admin_client("penstock-worker", self._worker, {})
-        partitions = _ensure_topic(self._admin, self.topic, seconds)
+        self._admin = self._new_admin()
+        created = _create(self._admin, self.topic, seconds)
+        partitions = _checked_partitions(self._admin, self.topic, seconds)
         settings = clients.worker_settings(self._worker)
-        self._producer = Producer(
-            {
-                **settings,
-                "client.id": f"penstock-{self.topic.name}",
-                "acks": "all",
-                # So that what was written first comes first, whatever had to be sent again.
-                "max.in.flight.requests.per.connection": 1,
-                "delivery.timeout.ms": int(WRITE_SECONDS * 1000),
-                "linger.ms": 0,
-                # As Java chooses: the records of a key must stay on one partition.
-                "partitioner": "murmur2_random",
-            },
-            logger=log,
-        )
         self._consumer = Consumer(
             {
                 **settings,
@@ -162,13 +154,17 @@ class KafkaLog:
             target=self._follow, name=f"log-{self.topic.name}", daemon=True
         )
         self._thread.start()
-        self.read_to_end(max(1.0, deadline - time.monotonic()))
+        if not created:
+            # A topic that was just made is empty, and librdkafka may take three seconds to say so.
+            self.read_to_end(max(1.0, deadline - time.monotonic()))
+        self._admin = None  # most are never asked again, and a client has threads and memory
 
     def stop(self) -> None:
         """Write out what is still to be written, and close. Harmless if repeated."""
+        with self._opening:
+            self._stopping = True
         if self._producer is not None:
             self._producer.flush(5.0)
-        self._stopping = True
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -208,7 +204,8 @@ class KafkaLog:
         end = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         wanted = {TopicPartition(self.topic.name, p): end for p in self._reached}
         deadline = time.monotonic() + seconds
-        while (admin := self._admin) is not None:
+        while self._consumer is not None:
+            admin = self._admin = self._admin or self._new_admin()
             left = max(0.1, deadline - time.monotonic())
             answers = admin.list_offsets(
                 wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=left
@@ -224,19 +221,22 @@ class KafkaLog:
                 # A topic that was just made, or whose broker just left, has no leader for a moment.
                 # librdkafka's admin client goes on asking the one it knew: a new client asks anew.
                 time.sleep(_RETRY_SECONDS)
-                self._admin = clients.admin_client("penstock-worker", self._worker, {})
+                self._admin = None
         raise ConnectError(f"Topic {self.topic.name} is not open")
 
+    def _new_admin(self) -> AdminClient:
+        return clients.admin_client("penstock-worker", self._worker, {})
+
     def _follow(self) -> None:
-        consumer, producer = self._consumer, self._producer
+        consumer = self._consumer
         assert consumer is not None
-        assert producer is not None
         try:
             while not self._stopping:
                 message = consumer.poll(_POLL_SECONDS)
                 messages = [] if message is None else [message, *consumer.consume(1000, 0)]
                 self._take(messages)
-                producer.poll(0)  # so that writers hear of their deliveries
+                if self._producer is not None:
+                    self._producer.poll(0)  # so that writers hear of their deliveries
         except Exception as error:
             log.exception("Topic %s is not followed any more", self.topic.name)
             with self._changed:
@@ -342,7 +342,8 @@ class KafkaLog:
                 # leads, it claims the topic anew when it is asked again.
                 self._exclusive = None
                 log.warning("Topic %s: %s", self.topic.name, error.args[0].str())
-                raise ConnectError(WRITE_AGAIN) from error
+                fenced = error.args[0].code() == KafkaError._FENCED
+                raise (FencedError if fenced else ConnectError)(WRITE_AGAIN) from error
 
     def write_soon(self, key: bytes, value: bytes | None) -> Future[None]:
         """Begin to write a record. Does not block; the future says how it went."""
@@ -354,14 +355,35 @@ class KafkaLog:
             else:
                 done.set_exception(self._not_written(error.str()))
 
-        if self._producer is None:
+        producer = self._writer()
+        if producer is None:
             done.set_exception(self._not_written("the worker is stopping"))
             return done
         try:
-            self._producer.produce(self.topic.name, value, key, on_delivery=delivered)
+            producer.produce(self.topic.name, value, key, on_delivery=delivered)
         except (BufferError, KafkaException) as error:
             done.set_exception(self._not_written(str(error)))
         return done
+
+    def _writer(self) -> Producer | None:
+        """The producer, made when it is first wanted: an idle worker writes nothing."""
+        with self._opening:
+            if self._producer is None and not self._stopping:
+                self._producer = Producer(
+                    {
+                        **clients.worker_settings(self._worker),
+                        "client.id": f"penstock-{self.topic.name}",
+                        "acks": "all",
+                        # So that what was written first comes first, whatever was sent again.
+                        "max.in.flight.requests.per.connection": 1,
+                        "delivery.timeout.ms": int(WRITE_SECONDS * 1000),
+                        "linger.ms": 0,
+                        # As Java chooses: the records of a key must stay on one partition.
+                        "partitioner": "murmur2_random",
+                    },
+                    logger=log,
+                )
+            return self._producer
 
     def _not_written(self, reason: str) -> ConnectError:
         return ConnectError(
@@ -383,9 +405,8 @@ def _is_passing(error: Exception) -> bool:
 # ---- the topic itself ------------------------------------------------------------------------
 
 
-def _ensure_topic(admin: AdminClient, topic: LogTopic, seconds: float) -> int:
-    """Create the topic, or check the one that is there; how many partitions it has."""
-    _create(admin, topic, seconds)
+def _checked_partitions(admin: AdminClient, topic: LogTopic, seconds: float) -> int:
+    """How many partitions the topic has. ConfigError if it is none for a log."""
     # A broker that has just made a topic may not know of it yet when it is asked.
     deadline = time.monotonic() + seconds
     while True:
@@ -418,7 +439,8 @@ def _partitions(admin: AdminClient, topic: LogTopic, seconds: float) -> int:
     return len(found.partitions)
 
 
-def _create(admin: AdminClient, topic: LogTopic, seconds: float) -> None:
+def _create(admin: AdminClient, topic: LogTopic, seconds: float) -> bool:
+    """Whether the topic was not there, and is now."""
     new = NewTopic(
         topic.name,
         topic.partitions,
@@ -427,13 +449,12 @@ def _create(admin: AdminClient, topic: LogTopic, seconds: float) -> None:
     )
     try:
         admin.create_topics([new], request_timeout=seconds)[topic.name].result(seconds + 5)
-        log.info("Created topic %s (%s)", topic.name, topic.setting)
     except KafkaException as error:
         code = error.args[0].code()
         if code == KafkaError.TOPIC_ALREADY_EXISTS:
-            return
+            return False
         if code in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
-            return  # the topic may be there, made by somebody who is allowed to
+            return False  # the topic may be there, made by somebody who is allowed to
         hint = (
             f" Set {topic.replication_setting} to the number of brokers at most."
             if code == KafkaError.INVALID_REPLICATION_FACTOR
@@ -443,6 +464,8 @@ def _create(admin: AdminClient, topic: LogTopic, seconds: float) -> None:
             f"Topic {topic.name} ({topic.setting}) could not be created: "
             f"{error.args[0].str()}.{hint}"
         ) from error
+    log.info("Created topic %s (%s)", topic.name, topic.setting)
+    return True
 
 
 def _check_compaction(admin: AdminClient, topic: LogTopic, seconds: float) -> None:

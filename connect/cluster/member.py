@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-import httpx
 import orjson
 
 from connect.cluster import requests
@@ -38,10 +37,11 @@ from connect.cluster.herder import (
     TargetState,
     TaskId,
 )
-from connect.cluster.kafka_log import LogTopic
+from connect.cluster.kafka_log import FencedError, LogTopic
 from connect.cluster.loggers import Loggers
 from connect.cluster.membership import Joined, Membership
 from connect.cluster.offset_stores import OffsetStores
+from connect.cluster.peers import Peers
 from connect.cluster.protocol import COMPATIBLE, SESSIONED, Assignment, MemberState
 from connect.cluster.restarts import plan_restart
 from connect.cluster.rounds import Rounds
@@ -66,18 +66,16 @@ PUBLISH_RETRY_MAX_SECONDS = 60.0
 class ClusterMember:
     """A worker in its cluster. Lives on the event loop.
 
-    `http` reaches other workers. Blocking calls to Kafka go through `blocking`, writes of the
+    `peers` reaches other workers. Blocking calls to Kafka go through `blocking`, writes of the
     leader to the config topic through `write`.
     """
 
-    def __init__(
-        self, config: WorkerConfig, worker_id: str, url: str, http: httpx.AsyncClient
-    ) -> None:
+    def __init__(self, config: WorkerConfig, worker_id: str, url: str, peers: Peers) -> None:
         self.config = config
         self._raw = dict(config.raw)
         self.worker_id = worker_id
         self.url = url.rstrip("/") + "/"
-        self._http = http
+        self._peers = peers
         self.plugins = Plugins.of_worker(config.raw)
         self.loggers = Loggers()
         self.configs = ConfigLog(
@@ -128,7 +126,6 @@ class ClusterMember:
     async def start(self) -> None:
         """Read the topics, join the group; returns when this worker is part of it."""
         self._loop = asyncio.get_running_loop()
-        self._later(self.worker.warm_up())
         with self._doing("connecting to Kafka"):
             self.cluster_id = await self.blocking(
                 requests.cluster_id, self._raw, lambda: self._stopping
@@ -399,7 +396,11 @@ class ClusterMember:
         self._must_be_in_touch()
         if self.config["exactly.once.source.support"].lower() != "disabled":
             self.configs.claim(f"connect-cluster-{self.config.group_id}")
-        put(*args)
+        try:
+            put(*args)
+        except FencedError as error:
+            # Another leads since a moment ago, and this one is about to hear of it.
+            raise ElsewhereError(None) from error
 
     async def must_lead(self) -> None:
         """Else the leader has to do it. A worker that starts waits until it knows who that is."""
@@ -457,7 +458,7 @@ class ClusterMember:
                     await self.write(self.configs.put_tasks, name, configs)
                 else:
                     await self._send_to_leader("POST", name, "tasks", orjson.dumps(configs))
-            except (ConnectError, httpx.HTTPError) as error:
+            except ConnectError as error:
                 log.warning("Tasks of %s are not published yet: %s", name, error)
             else:
                 return
@@ -469,7 +470,7 @@ class ClusterMember:
             raise ConnectError("no leader is known")
         headers = {"Content-Type": "application/json", **self.trust.headers(body)}
         url = f"{self._leader_url.rstrip('/')}/connectors/{quote(name, safe='')}/{what}"
-        answer = await self._http.request(method, url, content=body, headers=headers)
+        answer = await self._peers.ask(method, url, body, headers)
         if answer.is_error:
             raise ConnectError(f"{url} answered {answer.status_code}: {answer.text[:500]}")
 

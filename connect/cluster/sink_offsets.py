@@ -107,10 +107,10 @@ def _drop(
     name: str, group: str, settings: Mapping[str, Any], partitions: Sequence[TopicPartition]
 ) -> None:
     """Remove single offsets from a group, which librdkafka's admin client can't."""
-    from kafka import TopicPartition as GroupPartition  # noqa: PLC0415 - heavy, rarely needed
     from kafka.admin import KafkaAdminClient  # noqa: PLC0415
     from kafka.errors import GroupIdNotFoundError, NoError  # noqa: PLC0415
     from kafka.errors import KafkaError as GroupError  # noqa: PLC0415
+    from kafka.structs import TopicPartition as GroupPartition  # noqa: PLC0415 - heavy, rarely needed
 
     admin = KafkaAdminClient(**settings)
     try:

@@ -27,7 +27,6 @@ from connect.cluster.herder import (
     TaskId,
 )
 from connect.cluster.loggers import Loggers, check_level
-from connect.cluster.metrics import render_metrics, running_config
 from connect.cluster.restarts import plan_restart
 from connect.config.masking import mask
 from connect.config.worker import WorkerConfig
@@ -77,7 +76,6 @@ class StandaloneHerder(Herder):
     # -- the worker -------------------------------------------------------------------------
 
     async def start(self) -> None:
-        self._later(self._worker.warm_up())
         self._cluster_id = await asyncio.to_thread(requests.cluster_id, self._config)
         self._ready = True
 
@@ -480,12 +478,14 @@ class StandaloneHerder(Herder):
         return None if scope == "cluster" else changed
 
     async def metrics(self) -> str:
-        return render_metrics(
+        from connect.cluster import metrics  # noqa: PLC0415 - loads Prometheus's client
+
+        return metrics.render_metrics(
             [self._status(c) for c in self._connectors.values()],
             self._worker.metrics,
             self._worker.starts,
             configs={
-                c.name: running_config(self._config, c.config, c.task_configs)
+                c.name: metrics.running_config(self._config, c.config, c.task_configs)
                 for c in self._connectors.values()
             },
         )

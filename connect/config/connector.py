@@ -208,8 +208,9 @@ def _source() -> ConfigDef:
         .define(
             "transaction.boundary", default="poll",
             doc="What goes into one transaction when exactly-once is on. `poll`: what one poll "
-            "brings. `interval`: what comes in `transaction.boundary.interval.ms`. `connector`: "
-            "the connector decides, if it can.",
+            "brings, and what others bring while the transaction before is being committed. "
+            "`interval`: what comes in `transaction.boundary.interval.ms`. `connector`: the "
+            "connector decides, if it can.",
             importance=Importance.MEDIUM,
             validator=one_of_ignoring_case("INTERVAL", "POLL", "CONNECTOR"),
             group=EXACTLY_ONCE, order=3, width=Width.SHORT, display_name="Transaction Boundary",

@@ -147,8 +147,19 @@ class Chain:
 
     def edit_columns(self, columns: Columns, count: int) -> Columns | None:
         """What all steps make of these columns; None if there is one that wants records."""
+        return self._edit(self.steps, columns, count)
+
+    def hoist(self, schema: Schema | None, values: Sequence[Any]) -> Columns | None:
+        """The same for whole values, if the first step makes each of them a field."""
+        first, *others = self.steps
+        edit = None if first.predicate is not None else first.transform.value_edit(schema)
+        if edit is None or edit.hoists is None:
+            return None
+        return self._edit(others, Columns(edit.schema, {edit.hoists: values}), len(values))
+
+    def _edit(self, steps: Sequence[Step], columns: Columns, count: int) -> Columns | None:
         schema, fields = columns
-        for step in self.steps:
+        for step in steps:
             edit = None if step.predicate is not None else step.transform.value_edit(schema)
             if edit is None or edit.columns is None:
                 return None

@@ -50,6 +50,8 @@ class SinkPipeline:
         self.spec = spec
         self.parts = parts or assemble(spec, retry)
         self._retry = retry
+        # Not of a class that inherits it, which may be choosier.
+        self._reads_any_key = vars(type(self.parts.key.converter)).get("reads_anything", False)
         self._misses = 0  # how often columns were tried in vain
         self._records_left = 0  # batches until they are tried again
 
@@ -104,7 +106,9 @@ class SinkPipeline:
         key, value = self.parts.key, self.parts.value
         try:
             started = perf_counter()
-            key.converter.to_connect_batch(topic, [*map(kind.key, messages)], [()] * len(topics))
+            if not self._reads_any_key:  # a key that can't be read is found, though nobody asks
+                keys = [*map(kind.key, messages)]
+                key.converter.to_connect_batch(topic, keys, [()] * len(topics))
             read_keys = perf_counter()
             found = value.converter.to_connect_columns(topic, [*map(kind.value, messages)])
             if found is None:
@@ -123,9 +127,11 @@ class SinkPipeline:
         for i, reason in errors.items():
             self._retry.count_failure()
             value.fail(messages, i, reason, failed)
-        good = [m for i, m in enumerate(messages) if i not in failed] if failed else messages
-        batch = SinkBatch(count, edited, lambda: self.run(good)[0])
-        return batch, [failed[i] for i in sorted(failed)]
+
+        def records() -> list[SinkRecord]:
+            return self.run([m for i, m in enumerate(messages) if i not in failed])[0]
+
+        return SinkBatch(count, edited, records), [failed[i] for i in sorted(failed)]
 
     def _run_topic(
         self, topic: str, messages: Sequence[Any]

@@ -50,10 +50,14 @@ class Plugins:
         return plugins
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k != "_discovering"}
+        state = {k: v for k, v in vars(self).items() if k != "_discovering"}
+        if self._known == builtin_plugins():
+            del state["_known"]  # every process knows them
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _discovering=threading.Lock())
+        known = {"_known": builtin_plugins()}
+        vars(self).update(known | state, _discovering=threading.Lock())
 
     def discover(self) -> None:
         """Look for what is not built in, once. Blocks while plugins are imported elsewhere.

@@ -5,40 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import multiprocessing
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from multiprocessing import forkserver
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext
 from typing import Any
 
+from connect.runtime.fork_server import Forked, fork_server
 from connect.runtime.line import Line
 from connect.runtime.spec import Failed, Member, Request, Stop
 
 log = logging.getLogger(__name__)
-
-# What every task process needs, loaded once in the fork server and shared by all its children.
-PRELOAD = [
-    "connect.runtime.host",
-    "converters.json",
-    "converters.string",
-    "converters.simple_header",
-    "connect.runtime.frozen",  # the last
-]
-
-
-def fork_server() -> ForkServerContext:
-    """The context in which task processes are made: forked from a clean, preloaded server."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOAD)
-    return context
-
-
-def start_fork_server() -> None:
-    """Start the server now, so that the first connector need not wait for it. Blocks."""
-    forkserver.ensure_running()
 
 
 class Child:
@@ -51,7 +28,6 @@ class Child:
 
     def __init__(
         self,
-        context: ForkServerContext,
         target: Callable[[Connection, Any], None],
         spec: Any,
         *,
@@ -62,8 +38,7 @@ class Child:
         self._target = target
         self._on_message = on_message
         self._answer = answer
-        self._context = context
-        self._process: multiprocessing.process.BaseProcess | None = None
+        self._process: Forked | None = None
         self._line: Line | None = None
         self._stopping = False
         self._ended = asyncio.Event()
@@ -78,17 +53,15 @@ class Child:
         return self._ended.is_set()
 
     async def start(self) -> None:
-        ours, theirs = self._context.Pipe()
-        self._process = self._context.Process(
-            target=self._target, args=(theirs, self.spec), name=str(self.spec), daemon=True
-        )
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, self._process.start)
-        theirs.close()
+        self._process = await loop.run_in_executor(None, fork_server.fork, self._target, self.spec)
         self._line = Line(
-            ours, on_message=self._on_message, answer=self._answer, on_end=lambda: None
+            self._process.line,
+            on_message=self._on_message,
+            answer=self._answer,
+            on_end=lambda: None,
         )
-        loop.add_reader(self._process.sentinel, self._exited)
+        loop.add_reader(self._process.status, self._exited)
 
     def let_end(self) -> None:
         """The process ends by itself now, and rightly."""
@@ -125,14 +98,14 @@ class Child:
     def _exited(self) -> None:
         assert self._process is not None
         assert self._line is not None
-        asyncio.get_running_loop().remove_reader(self._process.sentinel)
+        asyncio.get_running_loop().remove_reader(self._process.status)
         self._line.read()  # its last words
         self._line.close()
-        self._process.join()
+        code = self._process.exit_code()
         self._end_what_it_started()
         self._ended.set()
         if not self._stopping and not self._line.failed:
-            self._on_message(Failed(_how_it_ended(self._process.exitcode)))
+            self._on_message(Failed(_how_it_ended(code)))
 
     def _end_what_it_started(self) -> None:
         """Processes that a plugin has started and left behind are in its session's group."""
@@ -142,7 +115,9 @@ class Child:
 
 
 def _how_it_ended(code: int | None) -> str:
-    if code is not None and code < 0:
+    if code is None:
+        return "The process was ended because the fork server, its parent, was killed.\n"
+    if code < 0:
         try:
             name = signal.Signals(-code).name
         except ValueError:

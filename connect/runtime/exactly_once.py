@@ -3,6 +3,8 @@
 Where a transaction ends is `transaction.boundary`: after each poll, at an interval, or where the
 task says. An offset is stored if and only if its records are committed, and a task that was
 replaced can't write any more: its transactional id belongs to the new one.
+
+`group_commit.py` has the quicker loop for the first of these.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -85,7 +87,7 @@ class ExactlyOnceLoop(SourceLoop):
         self._interval = interval
         self._open = False
         self._opened = 0.0
-        self._unconfirmed: list[SourceRecord] = []
+        self._unconfirmed = 0  # records
         self.counts |= {
             "transactions": 0, "aborted": 0, "transaction_records": 0, "transaction_max": 0,
             "transaction_min": math.inf,
@@ -102,7 +104,7 @@ class ExactlyOnceLoop(SourceLoop):
 
     # -- sending ----------------------------------------------------------------------------
 
-    def _send(self, records: list[SourceRecord]) -> None:
+    def _send(self, records: Sequence[SourceRecord]) -> None:
         if self._requests is None:
             self._add(records)
             due = self._interval is None or time.monotonic() - self._opened >= self._interval
@@ -111,7 +113,9 @@ class ExactlyOnceLoop(SourceLoop):
             return
         self._send_by_request(self._requests, records)
 
-    def _send_by_request(self, requests: TransactionRequests, records: list[SourceRecord]) -> None:
+    def _send_by_request(
+        self, requests: TransactionRequests, records: Sequence[SourceRecord]
+    ) -> None:
         """Cut the batch where the task wants a transaction to end."""
         start = 0
         for i, record in enumerate(records):
@@ -132,21 +136,21 @@ class ExactlyOnceLoop(SourceLoop):
             self._end_transaction()
         requests.clear()
 
-    def _add(self, records: list[SourceRecord]) -> None:
-        if not self._open:
-            self._producer.begin_transaction()
-            self._open = True
-            self._opened = time.monotonic()
+    def _add(self, records: Sequence[SourceRecord]) -> None:
+        self._begin_transaction()
         super()._send(records)
-        self._unconfirmed += records
+        self._unconfirmed += len(records)
 
     def _produce(self, batch: Outgoing) -> None:
+        self._refuse_offsets_topic(batch)
+        super()._produce(batch)
+
+    def _refuse_offsets_topic(self, batch: Outgoing) -> None:
         if batch.topic == self._offsets_topic:
             raise ConnectError(
                 f"The connector writes records to topic '{batch.topic}', where its own source "
                 "offsets are kept: let it write to another topic, or set offsets.storage.topic."
             )
-        super()._produce(batch)
 
     def _see_to_undelivered(self) -> None:
         """A record that Kafka refuses fails the task: a transaction is whole or not at all."""
@@ -158,15 +162,27 @@ class ExactlyOnceLoop(SourceLoop):
                 "what the producer refuses."
             ) from KafkaException(error)
 
-    # -- ending transactions ----------------------------------------------------------------
+    # -- transactions -----------------------------------------------------------------------
+
+    def _begin_transaction(self) -> None:
+        if not self._open:
+            self._producer.begin_transaction()
+            self._open = True
+            self._opened = time.monotonic()
 
     def _end_transaction(self) -> None:
         """Commit the records under way together with their offsets."""
-        if not self._open:
-            return
+        if self._open:
+            offsets, self._offsets = list(self._offsets.values()), {}
+            self._commit_with(offsets)
+            self._task.commit()
+
+    def _commit_with(self, offsets: SourceOffsets) -> None:
         started = time.perf_counter()
         self._tolerance.settle()
-        offsets = self._write_offsets()
+        if offsets:
+            for key, value in self._encode_offsets(offsets):
+                self._producer.produce(self._offsets_topic, value=value, key=key)
         try:
             self._producer.commit_transaction(COMMIT_SECONDS)
         except KafkaException as error:
@@ -178,7 +194,7 @@ class ExactlyOnceLoop(SourceLoop):
         self._open = False
         self.counts["commits"] += 1
         self.counts["transactions"] += 1
-        size = len(self._unconfirmed)
+        size = self._unconfirmed
         log.debug("Committed a transaction of %d records, offsets: %s", size, offsets)
         self.counts["transaction_records"] += size
         self.counts["transaction_max"] = max(size, self.counts["transaction_max"])
@@ -186,34 +202,24 @@ class ExactlyOnceLoop(SourceLoop):
         took = time.perf_counter() - started
         self.counts["commit_seconds"] += took
         self.counts["commit_seconds_max"] = max(took, self.counts["commit_seconds_max"])
-        self._unconfirmed = []
+        self._unconfirmed = 0
         if offsets and self._copy_offsets is not None:
             self._copy_offsets(offsets)
-        self._task.commit()
 
     def _abort_transaction(self) -> None:
         """Drop the records under way, but remember that they were read."""
         if self._open:
             self._abort(COMMIT_SECONDS)
-        self._unconfirmed = []
+        self._unconfirmed = 0
         self.counts["aborted"] += 1
         if self._offsets:
-            self._producer.begin_transaction()
-            self._open = True
+            self._begin_transaction()
             self._end_transaction()
 
     def _abort(self, seconds: float) -> None:
         self._open = False
         clients.abort_transaction(self._producer, seconds)
         self._undelivered.clear()
-
-    def _write_offsets(self) -> SourceOffsets:
-        offsets = list(self._offsets.values())
-        if offsets:
-            for key, value in self._encode_offsets(offsets):
-                self._producer.produce(self._offsets_topic, value=value, key=key)
-            self._offsets = {}
-        return offsets
 
     # -- the moments at which a plain loop stores offsets -----------------------------------
 
@@ -223,8 +229,7 @@ class ExactlyOnceLoop(SourceLoop):
                 self._end_transaction()
         elif not self._open and self._offsets:
             # Everything of a batch was dropped or dead-lettered: its offsets still count.
-            self._producer.begin_transaction()
-            self._open = True
+            self._begin_transaction()
             self._end_transaction()
 
     def _commit(self) -> None:

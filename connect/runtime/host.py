@@ -28,10 +28,12 @@ from connect.runtime import clients
 from connect.runtime.control import Control
 from connect.runtime.exactly_once import ExactlyOnceLoop, SourceOffsets, TransactionRequests
 from connect.runtime.external import ExternalContext, supervise
+from connect.runtime.fork_server import name_process
+from connect.runtime.group_commit import GroupCommitLoop, wants_to_hear
 from connect.runtime.limits import Limits, resident_bytes
 from connect.runtime.log import set_process_context, set_up_logging
 from connect.runtime.measures import Window, sink_gauges
-from connect.runtime.memory import tune_garbage_collection, use_few_arenas
+from connect.runtime.memory import tune_garbage_collection
 from connect.runtime.offset_topics import own_offsets_topic
 from connect.runtime.sink import SinkContext, SinkLoop
 from connect.runtime.source import SourceContext, SourceLoop
@@ -57,25 +59,30 @@ log = logging.getLogger(__name__)
 METRICS_SECONDS = 1.0
 # Just less than librdkafka waits for an answer when it leaves a group.
 LEAVE_SECONDS = 4.5
+_LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 
 
 def isolate() -> None:
-    """Make this process one that dies with its parent and leaves Ctrl-C to the worker."""
+    """Make this process one that dies with its parent and leaves signals to the worker.
+
+    A service manager may send SIGTERM to all processes of a service. A task then goes on until the
+    worker tells it to stop, which it does in good order.
+    """
     # A session of its own: what a plugin starts can be ended together with it.
     os.setsid()
-    use_few_arenas()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, lambda *_: None)  # not ignored: what a plugin runs would inherit
     if sys.platform == "linux":
         # Even a task stuck in C code, which can't see the closed line, goes with its worker.
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # What a plugin prints belongs to the log, not to the worker's standard output.
     os.dup2(2, 1)
 
 
 def run_task(line: Connection, spec: TaskSpec) -> None:
     """Run one task until it is told to stop. The process's main function."""
+    name_process(str(spec))
     isolate()
     set_up_logging(spec.worker_config, spec.log_levels)
     set_process_context(f"[{spec.connector}|task-{spec.task}] ", spec.connector)
@@ -222,7 +229,7 @@ class Host:
             self._admin(), topic, settings["errors.deadletterqueue.topic.replication.factor"]
         )
         return DeadLetters(
-            clients.dlq_producer(name, number, self._worker, config),
+            partial(clients.dlq_producer, name, number, self._worker, config),
             topic,
             name,
             number,
@@ -295,21 +302,22 @@ class Host:
         interval = self._settings["transaction.boundary.interval.ms"]
         own = own_offsets_topic(self._worker, self._connector_config)
         store: _WorkerOffsets = common["store"]
-        loop = ExactlyOnceLoop(
-            make_producer=partial(
+        common |= {
+            "make_producer": partial(
                 clients.exactly_once_producer, *where, transactional_id=transactions.id
             ),
-            offsets_topic=transactions.offsets_topic if own is None else own.name,
-            encode_offsets=store.records_of,
-            copy_offsets=None if own is None else store.copy,
-            requests=requests,
-            interval=None
-            if boundary != "interval"
-            else common["commit_interval"]
-            if interval is None
-            else interval / 1000,
-            **common,
-        )
+            "offsets_topic": transactions.offsets_topic if own is None else own.name,
+            "encode_offsets": store.records_of,
+            "copy_offsets": None if own is None else store.copy,
+        }
+        loop: ExactlyOnceLoop
+        if boundary == "poll" and not wants_to_hear(common["task"]):
+            loop = GroupCommitLoop(**common)
+        else:
+            seconds = common["commit_interval"] if interval is None else interval / 1000
+            loop = ExactlyOnceLoop(
+                requests=requests, interval=seconds if boundary == "interval" else None, **common
+            )
         loop.take_over()
         # Only now is it certain that no older task of this id writes: is this one still wanted?
         self._control.ask("may_start", self._spec)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext
 from typing import Any, TypeVar
 
 from connect.errors import ConnectError
@@ -21,7 +20,6 @@ class DeadlineError(ConnectError):
 
 
 async def call_isolated(
-    context: ForkServerContext,
     function: Callable[..., T],
     *args: Any,
     seconds: float,
@@ -45,7 +43,7 @@ async def call_isolated(
     async def no_questions(request: Any) -> Any:
         raise ConnectError(f"Not available here: {request.method}")
 
-    child = Child(context, _answer, (function, args), on_message=on_message, answer=no_questions)
+    child = Child(_answer, (function, args), on_message=on_message, answer=no_questions)
     try:
         await child.start()
         ok, result = await asyncio.wait_for(done, seconds)

@@ -21,6 +21,13 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(100_000, 20, 100)
 
 
+def give_back() -> None:
+    """Return to the system what was needed to start alone."""
+    gc.collect()
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 def use_few_arenas() -> None:
     """One pool of memory for the main thread, one for all others.
 

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Awaitable, Callable
 from multiprocessing import reduction
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerContext
 from typing import Any
 
 from connect.runtime.child import Child
@@ -58,8 +57,7 @@ def _run(line: Connection, spec: TaskSpec) -> None:
 class ThreadHost:
     """The shared process, started when the first task wants it."""
 
-    def __init__(self, context: ForkServerContext, config: ThreadHostSpec) -> None:
-        self._context = context
+    def __init__(self, config: ThreadHostSpec) -> None:
         self._config = config
         self._child: Child | None = None
         self._lock = asyncio.Lock()
@@ -69,7 +67,6 @@ class ThreadHost:
         async with self._lock:
             if self._child is None or self._child.over:
                 self._child = Child(
-                    self._context,
                     run_thread_host,
                     self._config,
                     on_message=lambda message: log.warning("Thread host: %s", message),

@@ -12,6 +12,7 @@ from connect.config.configdef import Config
 from connect.errors import ConnectError
 from connect.pipeline import ErrorCounts, Failure
 from connect.records import SourceRecord
+from connect.traces import drop_frames
 from dlq.reporter import DeadLetters
 
 log = logging.getLogger(__name__)
@@ -101,6 +102,8 @@ class Tolerance:
         self.counts.skipped += len(failures)
         if self._guard is not None:
             self._watch(self._guard, failures, records)
+        for failure in failures:
+            drop_frames(failure.error)
 
     def report_one(self, failure: Failure) -> Future[None]:
         """A record that the task itself reports."""

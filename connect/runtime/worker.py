@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from connect.errors import ConnectError
-from connect.runtime.child import Child, fork_server, start_fork_server
+from connect.runtime.child import Child
 from connect.runtime.connector_host import run_connector
 from connect.runtime.groups import leave_group
 from connect.runtime.host import run_task
@@ -80,10 +80,9 @@ class Worker:
 
     def __init__(self, config: Mapping[str, str], listener: WorkerListener) -> None:
         self._listener = listener
-        self._context = fork_server()
         self._call_seconds = int(config.get("plugin.call.timeout.ms", 60_000)) / 1000
         self._instances: dict[str, _Instance] = {}
-        self._threads = ThreadHost(self._context, ThreadHostSpec(config))
+        self._threads = ThreadHost(ThreadHostSpec(config))
         self._tasks: dict[tuple[str, int], Child | ThreadTask] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._levels: dict[str, str] = {}  # log levels that were set at run time
@@ -92,13 +91,7 @@ class Worker:
 
     async def call(self, function: Callable[..., Any], *args: Any, what: str) -> Any:
         """Run a function that runs plugin code, away from this process."""
-        return await call_isolated(
-            self._context, function, *args, seconds=self._call_seconds, what=what
-        )
-
-    async def warm_up(self) -> None:
-        """Load what children need, so that the first of them starts quickly."""
-        await asyncio.to_thread(start_fork_server)
+        return await call_isolated(function, *args, seconds=self._call_seconds, what=what)
 
     # -- connectors -------------------------------------------------------------------------
 
@@ -125,9 +118,7 @@ class Worker:
                     instance.over.set()
                     self._listener.connector_failed(name, message.trace)
 
-        child = Child(
-            self._context, run_connector, spec, on_message=on_message, answer=self._listener.answer
-        )
+        child = Child(run_connector, spec, on_message=on_message, answer=self._listener.answer)
         instance = self._instances[name] = _Instance(child, spec)
         self.starts.begin("connector", child)
         await child.start()
@@ -183,7 +174,7 @@ class Worker:
         if _wants_thread(spec):
             child = ThreadTask(self._threads, spec, on_message=on_message, answer=answer)
         else:
-            child = Child(self._context, run_task, spec, on_message=on_message, answer=answer)
+            child = Child(run_task, spec, on_message=on_message, answer=answer)
         self._tasks[key] = child
         self.starts.begin("task", child)
         await child.start()
@@ -209,7 +200,6 @@ class Worker:
             return
         try:
             await call_isolated(
-                self._context,
                 leave_group,
                 child.spec,
                 member,

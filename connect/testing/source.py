@@ -93,7 +93,7 @@ class SourceHarness(RunningConnector[SourceTask]):
     def poll_once(self) -> list[SourceRecord]:
         """One call of `poll`, its records checked. A RetriableError counts as no records."""
         try:
-            records = self._running().poll() or []
+            records = [*(self._running().poll() or ())]
         except RetriableError:
             self.retries += 1
             return []

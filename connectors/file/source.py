@@ -13,11 +13,10 @@ from connect import (
     ConfigType,
     ConnectError,
     ExactlyOnceSupport,
-    Headers,
     Importance,
     Schema,
+    SourceBatch,
     SourceConnector,
-    SourceRecord,
     SourceTask,
 )
 from connect.config.validators import all_of, at_least, non_empty
@@ -31,8 +30,6 @@ POSITION = "position"
 # file which is written to now is followed closely, and grows so that an idle one costs nothing.
 _FIRST_WAIT_SECONDS = 0.005
 _LONGEST_WAIT_SECONDS = 0.25
-
-_NO_HEADERS = Headers()
 
 
 def _one_topic(name: str, value: Any) -> None:
@@ -52,7 +49,7 @@ class FileStreamSourceTask(SourceTask):
         self._handed_out = 0
         self._wait = _FIRST_WAIT_SECONDS
 
-    def poll(self) -> list[SourceRecord] | None:
+    def poll(self) -> SourceBatch | None:
         if self._handed_out >= len(self._ready.texts):
             self._ready = self._lines().read()
             self._handed_out = 0
@@ -64,16 +61,15 @@ class FileStreamSourceTask(SourceTask):
         begin, end = self._handed_out, self._handed_out + self._batch_size
         self._handed_out = end
         texts, ends = self._ready.texts[begin:end], self._ready.ends[begin:end]
-        topic, partition, string = self._topic, self._partition, Schema.STRING
-        now = time.time_ns() // 1_000_000
         tracked = self._file is not None
-        return [
-            SourceRecord(
-                topic, None, None, None, string, text, _NO_HEADERS, now,
-                source_partition=partition, source_offset={POSITION: at if tracked else None},
-            )
-            for text, at in zip(texts, ends, strict=True)
-        ]  # fmt: skip
+        return SourceBatch(
+            self._topic,
+            texts,
+            schema=Schema.STRING,
+            timestamp=time.time_ns() // 1_000_000,
+            source_partition=self._partition,
+            offset_of=lambda i: {POSITION: ends[i] if tracked else None},
+        )
 
     def stop(self) -> None:
         given = getattr(self, "_input", None)

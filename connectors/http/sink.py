@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import functools
 import logging
 import ssl
 import time
@@ -197,9 +198,15 @@ def _retry_after(response: httpx.Response) -> float | None:
     return max(0.0, then.timestamp() - time.time())
 
 
-def _trust(config: Config) -> ssl.SSLContext | bool:
+@functools.cache
+def _everybodys_trust() -> ssl.SSLContext:
+    """Reading all authorities takes a while and a megabyte: once for all tasks of a process."""
+    return httpx.create_ssl_context()
+
+
+def _trust(config: Config) -> ssl.SSLContext:
     if not config["ssl.ca.location"] and not config["ssl.certificate.location"]:
-        return True
+        return _everybodys_trust()
     try:
         context = ssl.create_default_context(cafile=config["ssl.ca.location"] or None)
         if config["ssl.certificate.location"]:

@@ -1,14 +1,15 @@
 """Message types from the text of .proto files, at run time.
 
 Registries give text, so it goes through the protoc that grpcio-tools bundles. It runs as a process
-of its own, once a schema: what it says about errors can be caught, and text that crashes it does
-not take a task along. Confluent's serializer for Python registers descriptors in base64 instead,
-which some registries keep as they are; those go the same way.
+of its own, once a schema for all converters: what it says about errors can be caught, and text that
+crashes it does not take a task along. Confluent's serializer for Python registers descriptors in
+base64 instead, which some registries keep as they are; those go the same way.
 """
 
 from __future__ import annotations
 
 import base64
+import functools
 import importlib
 import re
 import subprocess
@@ -40,7 +41,9 @@ class ProtoFile:
     def __init__(self, text: str, references: Mapping[str, str]) -> None:
         from google.protobuf import descriptor_pb2, descriptor_pool  # noqa: PLC0415
 
-        compiled = descriptor_pb2.FileDescriptorSet.FromString(_protoc(text, references))
+        compiled = descriptor_pb2.FileDescriptorSet.FromString(
+            _protoc(text, tuple(references.items()))
+        )
         self._pool = descriptor_pool.DescriptorPool()
         for file in compiled.file:
             self._pool.Add(file)
@@ -90,10 +93,11 @@ def message_class(descriptor: Any) -> Any:
     return message_factory.GetMessageClass(descriptor)
 
 
-def _protoc(text: str, references: Mapping[str, str]) -> bytes:
+@functools.lru_cache(maxsize=128)
+def _protoc(text: str, references: tuple[tuple[str, str], ...]) -> bytes:
     from google.protobuf import descriptor_pb2  # noqa: PLC0415
 
-    given = {**references, _MAIN: text}
+    given = {**dict(references), _MAIN: text}
     done_before = descriptor_pb2.FileDescriptorSet()
     imported: list[str] = []
     with tempfile.TemporaryDirectory(prefix="penstock-proto-") as name:

@@ -313,6 +313,8 @@ def _settings(config: Config) -> dict[str, Any]:
             *[config["http.read.timeout.ms"] / 1000] * 3,
         ),
     }
+    if all(url.startswith("http://") for url in config["schema.registry.url"]):
+        settings["ssl.ca.location"] = False  # reading all authorities takes a while and a megabyte
     if config["proxy.host"]:
         settings["proxy"] = f"http://{config['proxy.host']}:{config['proxy.port']}"
     source = config["basic.auth.credentials.source"]

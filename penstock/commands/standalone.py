@@ -28,11 +28,6 @@ def standalone(
     offset.storage.file.filename are needed, listeners says where the REST API is.
     Exits with 3 when a connector file can't be started.
     """
-    from penstock.errors import tell
-    from penstock.worker import ConnectorFileError, run_standalone
+    from penstock import start
 
-    try:
-        run_standalone(worker, connectors or [])
-    except ConnectorFileError as error:
-        tell(error)
-        raise typer.Exit(3) from error
+    start.standalone(worker, connectors or [])

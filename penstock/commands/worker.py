@@ -22,6 +22,6 @@ def worker(
     they name the group.id and the topics config.storage.topic, offset.storage.topic and
     status.storage.topic, which are created if they are not there.
     """
-    from penstock.worker import run_distributed
+    from penstock import start
 
-    run_distributed(properties)
+    start.worker(properties)

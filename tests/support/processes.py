@@ -58,7 +58,7 @@ def alive(pid: int) -> bool:
 def is_task(pid: int) -> bool:
     """A task process is a child of the fork server, which itself is a child of the worker."""
     fields = stat(pid)
-    return fields is not None and b"forkserver" in command(int(fields[1]))
+    return fields is not None and b"fork_server" in command(int(fields[1]))
 
 
 def command(pid: int) -> bytes:

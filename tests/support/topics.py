@@ -91,15 +91,20 @@ def produce(
 
         place = {} if out.partition is None else {"partition": out.partition}
         when = {} if out.timestamp is None else {"timestamp": out.timestamp}
-        producer.produce(
-            topic,
-            out.value,
-            out.key,
-            headers=out.headers,
-            on_delivery=delivered,
-            **place,
-            **when,
-        )
+        while True:
+            try:
+                producer.produce(
+                    topic,
+                    out.value,
+                    out.key,
+                    headers=out.headers,
+                    on_delivery=delivered,
+                    **place,
+                    **when,
+                )
+                break
+            except BufferError:  # more than the client holds at once
+                producer.poll(0.1)
         producer.poll(0)
     left = producer.flush(30)
     assert not failed, f"{len(failed)} records were refused, the first because: {failed[0]}"

@@ -7,7 +7,6 @@ import threading
 import time
 from typing import Any
 
-import httpx
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from connect.config.keystores import KeyStoreError, present
@@ -102,6 +101,8 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         return self._extensions
 
     def _fetch(self) -> None:
+        import httpx  # noqa: PLC0415 - heavy, rarely needed
+
         try:
             answer = httpx.post(self._url, data=self._form, auth=self._auth, timeout=10)
             answer.raise_for_status()

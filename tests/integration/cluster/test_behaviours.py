@@ -227,11 +227,16 @@ def test_stopped_from_the_beginning_with_offsets_of_its_own(three, connect, topi
         answer = three.workers[1].rest.patch(f"/connectors/{name}/offsets", json=change)
         assert answer.status_code == 200, forwarded(answer)
         assert three.workers[2].rest.get(f"/connectors/{name}/offsets").json() == change
-        put(three.workers[2], f"/connectors/{name}/resume", 202)
+    # One after the other: a sink that begins behind the end of its topic begins anew.
+    put(three.workers[2], "/connectors/src/resume", 202)
     assert [json.loads(m.value())["n"] for m in consume_all(three.bootstrap, topic, 6)] == [
         4, 5, 6, 7, 8, 9,
     ]  # fmt: skip
-    wait_for(lambda: [v["v"]["n"] for v in json_lines(out)] == [6, 7, 8, 9], "what comes after")
+    put(three.workers[2], f"/connectors/{snk}/resume", 202)
+    wait_for(
+        lambda: [v["v"]["n"] for v in json_lines(out)] == [6, 7, 8, 9],
+        lambda: f"6 to 9, there is {json_lines(out)}",
+    )
     assert three.workers[1].rest.delete("/connectors/idle").status_code == 204
 
 

@@ -55,6 +55,19 @@ def test_records_and_offsets_are_committed_together(workers, topic, consume_all,
     workers.any.rest.delete(f"/connectors/{name}")
 
 
+def test_what_is_polled_during_a_commit_is_the_next_transaction(workers, topic, consume_all):
+    """Transactions hold several polls when these come quickly; a poll that blocks hides nothing."""
+    name = f"grouped-{topic}"
+    config = {"topic": topic, "count": "5000", "batch": "10", "fault": "end:block"}
+    workers.any.create(name, {"connector.class": "NumbersSource", **config})
+    assert numbers(consume_all(topic, 5000, timeout=90)) == list(range(5000))
+    wait_for(
+        lambda: len(found := sizes(workers, name)) == 2 and found[1] > 10,
+        lambda: f"a transaction of more than one poll; {sizes(workers, name)}",
+    )
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
 def test_connector_ends_and_drops_its_own_transactions(workers, topic, consume_all):
     """What a task aborts is invisible, and is not read again."""
     name = f"boundaries-{topic}"
@@ -128,28 +141,36 @@ def test_zombies_are_fenced_when_tasks_change(workers, topic, consume_all):
 
 
 def test_transactions_and_rebalances_are_measured(workers, topic, consume_all):
-    """/metrics tells how large transactions were, and how the worker stands in its cluster."""
+    """/metrics tells how large transactions were, and how the worker stands in its cluster.
+
+    A task that hears of commits has a transaction for each poll.
+    """
     name = f"measured-{topic}"
-    config = {"connector.class": "NumbersSource", "topic": topic, "count": "25", "batch": "10"}
+    config = {"connector.class": "HostileSource", "topic": topic, "count": "25", "batch": "10"}
     workers.any.create(name, config)
     consume_all(topic, 25, timeout=90)
-
-    def samples(**labels):
-        families = text_string_to_metric_families(workers.any.rest.get("/metrics").text)
-        found = [s for family in families for s in family.samples]
-        return {s.name: s for s in found if labels.items() <= s.labels.items()}
-
-    def sizes():
-        found = samples(connector=name, task="0")
-        key = "kafka_connect_source_task_metrics_transaction_size_"
-        return [found[key + part].value for part in ("min", "max") if key + part in found]
-
-    wait_for(lambda: sizes() == [5, 10], lambda: f"transactions of 5 and of 10; {sizes()}")
-    shown = {n: s.value for n, s in samples().items()}
+    wait_for(
+        lambda: sizes(workers, name) == [5, 10],
+        lambda: f"transactions of 5 and of 10; {sizes(workers, name)}",
+    )
+    shown = {n: s.value for n, s in samples(workers).items()}
     group = "kafka_connect_connect_worker_rebalance_metrics"
     assert shown[group + "_completed_rebalances_total"] >= 1
     assert shown[group + "_epoch"] >= 1
     assert shown[group + "_rebalance_max_time_ms"] >= shown[group + "_rebalance_avg_time_ms"] > 0
     assert shown["kafka_connect_connect_coordinator_metrics_assigned_connectors"] >= 1
-    assert samples(leader_name=workers.any.url + "/")[group].value == 1
+    assert samples(workers, leader_name=workers.any.url + "/")[group].value == 1
     workers.any.rest.delete(f"/connectors/{name}")
+
+
+def samples(workers, **labels):
+    families = text_string_to_metric_families(workers.any.rest.get("/metrics").text)
+    found = [s for family in families for s in family.samples]
+    return {s.name: s for s in found if labels.items() <= s.labels.items()}
+
+
+def sizes(workers, name):
+    """The smallest and the largest transaction of a task, once they are told."""
+    found = samples(workers, connector=name, task="0")
+    key = "kafka_connect_source_task_metrics_transaction_size_"
+    return [found[key + part].value for part in ("min", "max") if key + part in found]

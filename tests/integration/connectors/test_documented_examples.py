@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.http_service import http_service
+from tests.support.object_store import s3_server
 from tests.support.topics import Out, consume_all, read_up_to_now
 from tests.support.waiting import wait_for
 from tests.support.worker import read_lines, standalone
@@ -162,14 +163,11 @@ def test_orders_to_lake(post, make_topic, produce, tmp_path):
 
 def test_orders_to_bucket(kafka, make_topic, produce, tmp_path):
     """A thousand orders are one object, by the credentials and address of the environment."""
-    moto = pytest.importorskip("moto.server", reason="moto's server is not installed")
-    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'penstock[s3]'")
     topic = make_topic("orders")
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    url = "http://{}:{}".format(*server.get_host_and_port())
-    access = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": url}
-    try:
+    with s3_server() as url:
+        import s3fs  # noqa: PLC0415 - an extra
+
+        access = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": url}
         bucket = s3fs.S3FileSystem(key="k", secret="s", endpoint_url=url, use_listings_cache=False)
         bucket.mkdir("lake")
         with standalone(kafka, tmp_path, environment=access) as worker:
@@ -178,8 +176,6 @@ def test_orders_to_bucket(kafka, make_topic, produce, tmp_path):
             (found,) = wait_for(lambda: bucket.find("lake"), "an object", 60)
             assert found == f"lake/topics/{topic}/partition=0/{topic}+0+0000000000.json"
             assert len(bucket.cat(found).splitlines()) == 1000
-    finally:
-        server.stop()
 
 
 def test_lines_in_and_out(post, topic, tmp_path):

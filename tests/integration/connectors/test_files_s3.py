@@ -6,18 +6,13 @@ import pytest
 
 from connect.testing import SinkHarness
 from connectors.files.sink import FilesSinkConnector
-
-pytest.importorskip("s3fs", reason="s3fs is not installed: pip install 'penstock[s3]'")
-moto = pytest.importorskip("moto.server", reason="moto's server is not installed")
+from tests.support.object_store import s3_server
 
 
 @pytest.fixture(scope="module")
 def s3():
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with s3_server() as url:
+        yield url
 
 
 def config(s3, **more):

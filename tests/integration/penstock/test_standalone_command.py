@@ -150,6 +150,27 @@ def test_connector_file_that_is_no_json(properties, tmp_path):
     assert "line 1" in told(run)
 
 
+def test_a_signal_to_all_its_processes_is_one_to_the_worker(kafka, topic, tmp_path):
+    """As service managers send it: tasks end when the worker says so, in good order."""
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_text("a line\n")
+    more = {"errors.restart.policy": "always"}
+    reads = {"connector.class": "FileStreamSource", "file": str(source), "topic": topic, **more}
+    writes = {"connector.class": "FileStreamSink", "file": str(target), "topics": topic, **more}
+    with standalone(kafka, tmp_path, offset__flush__interval__ms="3600000") as worker:
+        worker.create("reads", reads)
+        worker.create("writes", writes)
+        wait_for(lambda: target.exists() and target.read_text(), "the line to come through")
+        below = descendants(worker.process.pid)
+        for pid in [*below, worker.process.pid]:
+            os.kill(pid, signal.SIGTERM)
+        assert worker.process.wait(30) == 0
+        wait_for(lambda: not [pid for pid in below if alive(pid)], "all children to be gone", 5)
+    assert "position" in (tmp_path / "offsets.json").read_text()  # stored by the task that stopped
+    for word in ("restarted in", "Traceback", "unhandled", "was ended by"):
+        assert word not in worker.log_text()
+
+
 def test_ctrl_c_leaves_nothing_behind(kafka, topic, tmp_path):
     """SIGINT ends worker and tasks in good order, with exit code 0."""
     source = tmp_path / "in.txt"

@@ -28,7 +28,9 @@ def test_key_goes_to_the_partition_java_would_choose(
 ):
     """Records of a key stay on their partition when a source moves from the JVM to us."""
     topic = make_topic(partitions=partitions)
-    producer = clients.dlq_producer("c", 0, {"bootstrap.servers": kafka}, {})
+    producer = clients.dlq_producer(
+        "c", 0, {"bootstrap.servers": kafka}, {}, print, every_delivery=False
+    )
     for row in JAVAS_CHOICE:
         producer.produce(topic, b"v", row[0].encode())
     producer.flush(30)

@@ -40,6 +40,7 @@ class NumbersTask(SourceTask):
         fault(self.config, "poll")
         end = min(self.next + self.config["batch"], self.config["count"])
         if self.next >= end:
+            fault(self.config, "end")
             return None
         records = [
             SourceRecord.of(

@@ -16,7 +16,7 @@ from connect import Converter
 from connect.config.worker import DISTRIBUTED_CONFIG, load_worker_config
 from connect.javalang.properties import read_properties
 from connect.plugins import Plugins, PluginType
-from penstock.cli import build_app
+from penstock.app import build_app
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads((Path(__file__).parent / "compose.schema.json").read_text())

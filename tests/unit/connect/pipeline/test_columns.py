@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connect import DataError
 from connect.data.java_lines import java_lines, java_lines_of
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
+from converters.string import StringConverter
 
 APACHE = "org.apache.kafka.connect"
 JSON = {
@@ -158,3 +160,22 @@ def of_one_shape(keys):
 def test_any_values_come_out_as_from_records(some):
     """Whatever JSON holds: numbers beyond 64 bits, half characters, nested things."""
     compare(JSON, messages(*some))
+
+
+def test_a_key_that_a_choosy_converter_refuses_is_found():
+    """A class that inherits from one which reads anything is asked for each key."""
+
+    class Choosy(StringConverter):
+        def to_connect_batch(self, topic, data, headers):
+            if b"k7" in data:
+                raise DataError("not seven")
+            return super().to_connect_batch(topic, data, headers)
+
+    made = pipeline()
+    chooser = Choosy()
+    chooser.configure({}, is_key=True)
+    made.parts.key.converter = chooser
+    again = SinkPipeline(made.spec, made.spec.retry(), made.parts)
+    found, failed = again.run_batch(messages(order()))
+    assert [str(f.error) for f in failed] == ["not seven"]
+    assert len(found) == COUNT - 1

@@ -198,19 +198,23 @@ def test_bad_value_is_refused_at_its_key(kind, java, told):
     assert told in str(raised.value)
 
 
+def dlq_producer(worker, connector):
+    return clients.dlq_producer("c", 0, worker, connector, print, every_delivery=False)
+
+
 def test_error_names_the_key_the_user_wrote():
     """A connector's override is named with its prefix, a worker's setting with its own."""
     with pytest.raises(ConfigError, match=r"for configuration producer\.override\.linger\.ms"):
-        clients.dlq_producer("c", 0, NOWHERE, {"producer.override.linger.ms": "x"})
+        dlq_producer(NOWHERE, {"producer.override.linger.ms": "x"})
     with pytest.raises(ConfigError, match=r"for configuration producer\.linger\.ms"):
-        clients.dlq_producer("c", 0, {**NOWHERE, "producer.linger.ms": "x"}, {})
+        dlq_producer({**NOWHERE, "producer.linger.ms": "x"}, {})
 
 
 def test_what_librdkafka_refuses_is_an_error_at_the_java_key():
     """Even where our tables know no better, no raw KafkaException comes out."""
     override = {"producer.override.queue.buffering.max.messages": "-7"}
     with pytest.raises(ConfigError, match=r"max\.messages: librdkafka: ") as raised:
-        clients.dlq_producer("c", 0, NOWHERE, override)
+        dlq_producer(NOWHERE, override)
     assert "outside allowed range" in str(raised.value)
 
 
@@ -218,7 +222,7 @@ def test_setting_without_counterpart_is_named_once(caplog):
     """The log names it and the reason, once for the process, and the client is made."""
     worker = {**NOWHERE, "producer.max.block.ms": "1", "producer.interceptor.classes": "com.X"}
     for _ in range(3):
-        clients.dlq_producer("c", 0, worker, {"producer.override.some.new.thing": "1"})
+        dlq_producer(worker, {"producer.override.some.new.thing": "1"})
     lines = [r.getMessage() for r in caplog.records]
     assert sum("producer.max.block.ms has no counterpart" in line for line in lines) == 1
     assert sum("producer.interceptor.classes has no counterpart" in line for line in lines) == 1

@@ -1,0 +1,161 @@
+"""The exactly-once loop that goes on polling while a transaction is being committed.
+
+What was polled meanwhile makes up the next transaction. A batch of `poll` is never cut, and never
+waits for another: a commit takes some milliseconds whatever its size, so transactions grow with
+the load and throughput with them, and a lone batch is committed at once.
+
+    the task's thread   poll ─► transform, convert ─► hand over ─► poll ─► …
+    the committer       take all there is ─► begin, produce ─► commit with their offsets ─► …
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from connect.errors import ConnectError
+from connect.pipeline import Outgoing
+from connect.plugin import SourceTask
+from connect.runtime.exactly_once import (
+    ABANDON_SECONDS,
+    COMMIT_SECONDS,
+    ExactlyOnceLoop,
+    SourceOffsets,
+)
+from connect.runtime.source import SourceLoop, StoppedError
+
+# What may wait for the committer; more, and a task that is quicker than Kafka fills the memory.
+MOST_RECORDS = 20_000
+MOST_BYTES = 16 * 1024 * 1024
+LOOK_SECONDS = 1.0  # how soon a stop is seen while there is no room
+
+
+def wants_to_hear(task: SourceTask) -> bool:
+    """Whether a task has something to do when its records are committed.
+
+    It is told of each batch in its own thread, before the next poll: the plain loop does that.
+    """
+    kind = type(task)
+    return not (kind.commit is SourceTask.commit and kind.commit_record is SourceTask.commit_record)
+
+
+class GroupCommitLoop(ExactlyOnceLoop):
+    """For transaction.boundary=poll, and tasks that need not hear of commits."""
+
+    def __init__(self, **common: Any) -> None:
+        super().__init__(requests=None, interval=None, **common)
+        self._converted: list[Outgoing] = []  # of the batch in hand
+        # Guards what follows. The committer holds it while it produces, too: both threads would
+        # spend their time on taking the interpreter from each other.
+        self._changed = threading.Condition()
+        self._waiting: list[Outgoing] = []
+        self._waiting_offsets: dict[bytes, Any] = {}
+        self._records = self._bytes = 0
+        self._committing = False
+        self._over = False
+        self._failure: BaseException | None = None
+        self._committer = threading.Thread(target=self._commit_all, name="commits", daemon=True)
+        self._committer.start()
+
+    # -- the task's thread ------------------------------------------------------------------
+
+    def _send(self, records: Any) -> None:
+        self._converted = []
+        SourceLoop._send(self, records)
+        self._hand_over(len(records))
+
+    def _produce(self, batch: Outgoing) -> None:
+        self._refuse_offsets_topic(batch)
+        self._converted.append(batch)
+
+    def _hand_over(self, records: int) -> None:
+        size = sum(len(value) for batch in self._converted for value in batch.values if value)
+        with self._changed:
+            while not self._changed.wait_for(self._has_room, LOOK_SECONDS):
+                if self._control.stopping:
+                    raise StoppedError
+            self._raise_failure()
+            self._waiting += self._converted
+            self._waiting_offsets |= self._offsets
+            self._records += records
+            self._bytes += size
+            self._converted, self._offsets = [], {}
+            self._changed.notify_all()
+
+    def _has_room(self) -> bool:
+        full = self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES
+        return not full or self._failure is not None
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _commit_if_due(self) -> None:
+        self._raise_failure()
+        if self._offsets:
+            # Everything of a batch was dropped or dead-lettered: its offsets still count.
+            self._hand_over(0)
+
+    def _commit(self) -> None:
+        """On pause and at the end: wait until all that was handed over is committed."""
+        with self._changed:
+            done = self._changed.wait_for(
+                lambda: self._failure is not None or not (self._committing or self._has_work()),
+                COMMIT_SECONDS,
+            )
+        self._raise_failure()
+        if not done:
+            raise ConnectError(
+                f"The last transaction was not committed within {COMMIT_SECONDS:.0f} s. The task "
+                "goes on from the last committed one when it is restarted."
+            )
+
+    def finish(self) -> None:
+        super().finish()
+        self._end_committer()
+
+    def abandon(self) -> None:
+        """After a failure: what came before it is committed, and nothing is left half open."""
+        self._end_committer()
+        if not self._committer.is_alive():
+            super().abandon()
+
+    def _end_committer(self) -> None:
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+        self._committer.join(ABANDON_SECONDS)
+
+    # -- the committer ----------------------------------------------------------------------
+
+    def _commit_all(self) -> None:
+        try:
+            while (offsets := self._produce_waiting()) is not None:
+                self._commit_with(offsets)
+                with self._changed:
+                    self._committing = False
+                    self._changed.notify_all()
+        except BaseException as error:  # noqa: BLE001 - raised again in the task's thread
+            with self._changed:
+                self._failure = error
+                self._changed.notify_all()
+
+    def _produce_waiting(self) -> SourceOffsets | None:
+        """Begin a transaction with all that waits, and give its offsets; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._has_work() or self._over)
+            if not self._has_work():
+                return None
+            self._committing = True
+            self._begin_transaction()
+            for batch in self._waiting:
+                SourceLoop._produce(self, batch)
+            self._unconfirmed = self._records
+            offsets = list(self._waiting_offsets.values())
+            self._waiting, self._waiting_offsets = [], {}
+            self._records = self._bytes = 0
+            self._changed.notify_all()
+            return offsets
+
+    def _has_work(self) -> bool:
+        return bool(self._waiting or self._waiting_offsets)

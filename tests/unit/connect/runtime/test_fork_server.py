@@ -1,0 +1,132 @@
+"""Children of the fork server: what they are given, how they end, and who outlives whom."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+
+import pytest
+
+from connect.runtime.fork_server import ForkServer
+from tests.support.processes import alive, stat
+from tests.support.waiting import wait_for
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = ForkServer()
+    yield server
+    last = server.fork(stay, None)
+    assert last.line.recv() == "here"
+    parent = parent_of(last)
+    last.kill()
+    server._requests.close()  # as the kernel does for a worker that has ended
+    wait_for(lambda: not alive(parent), "the fork server to end")
+    os.waitpid(parent, 0)
+
+
+def parent_of(child):
+    return int(stat(child.pid)[1])
+
+
+def echo(line, spec):
+    line.send((spec, os.getpid(), sys.stdin.read()))
+
+
+def leave(line, code):
+    sys.exit(code)
+
+
+def fail(line, spec):
+    raise ValueError(spec)
+
+
+def linger(line, spec):
+    """Return while a thread is still at work."""
+    threading.Thread(target=lambda: line.send(line.recv())).start()
+
+
+def stay(line, spec):
+    line.send("here")
+    line.recv()
+
+
+def signals(line, spec):
+    line.send([signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGCHLD)])
+
+
+def test_a_child_gets_what_to_run_and_nothing_to_read(server):
+    """The function and its argument travel over the line; standard input is empty."""
+    spec = {"config": "x" * 1_000_000}
+    child = server.fork(echo, spec)
+    assert child.line.recv() == (spec, child.pid, "")
+    assert child.exit_code() == 0
+
+
+@pytest.mark.parametrize(
+    ("target", "spec", "code"),
+    [(leave, None, 0), (leave, 7, 7), (leave, "words", 1), (fail, "no", 1)],
+)
+def test_the_worker_learns_the_exit_code(server, target, spec, code):
+    """It is what the interpreter would have ended with."""
+    assert server.fork(target, spec).exit_code() == code
+
+
+def test_the_worker_learns_of_a_signal(server):
+    """A child that was killed has the signal's number as its code."""
+    child = server.fork(stay, None)
+    assert child.line.recv() == "here"
+    child.kill()
+    assert child.exit_code() == -signal.SIGKILL
+
+
+def test_threads_of_a_child_end_before_it(server):
+    """The process is there until its last thread that is no daemon has ended."""
+    child = server.fork(linger, None)
+    child.line.send("said late")
+    assert child.line.recv() == "said late"
+    assert child.exit_code() == 0
+
+
+def test_a_child_has_the_usual_signal_handlers(server):
+    """What the server does with signals is not passed on."""
+    child = server.fork(signals, None)
+    assert child.line.recv() == [signal.SIG_DFL, signal.SIG_DFL]
+
+
+def test_what_cannot_be_sent_starts_no_child(server):
+    """An argument that does not pickle is an error of the caller."""
+    with pytest.raises(TypeError, match="pickle"):
+        server.fork(echo, socket.socket())
+
+
+def test_a_server_that_was_killed_is_run_again(server):
+    """Who waits for its children learns that they are gone; the next child has a new server."""
+    child = server.fork(stay, None)
+    assert child.line.recv() == "here"
+    first = parent_of(child)
+    os.kill(first, signal.SIGKILL)
+    assert child.exit_code() is None
+    child.line.close()
+    other = server.fork(stay, None)
+    assert other.line.recv() == "here"
+    assert parent_of(other) != first
+    other.kill()
+    other.exit_code()
+
+
+def test_children_can_be_started_from_many_threads(server):
+    """Each gets its own."""
+    found = []
+
+    def start(number):
+        child = server.fork(echo, number)
+        found.append((number, child.line.recv()[0], child.exit_code()))
+
+    threads = [threading.Thread(target=start, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [(n, n, 0) for n in range(8)]

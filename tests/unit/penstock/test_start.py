@@ -1,0 +1,54 @@
+"""What a worker has in memory for its life."""
+
+import subprocess
+import sys
+
+import pytest
+
+_START = """
+import sys
+from penstock import start
+start._load_parts_only("kafka", "uvicorn")
+with start.lean_fastapi():
+    import penstock.worker
+import connect.cluster.distributed, connect.cluster.standalone
+"""
+
+
+def run(then):
+    done = subprocess.run(
+        [sys.executable, "-c", _START + then], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "typer", "click", "rich", "httpx", "prometheus_client", "pydantic.v1", "kafka.consumer",
+        "kafka.producer", "uvicorn.main", "cryptography", "fastavro", "pyspark",
+    ],
+)  # fmt: skip
+def test_a_worker_loads_nothing_that_only_others_need(module, loaded):
+    """What is rarely needed is loaded when it is needed."""
+    assert module not in loaded
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return run("print(*sys.modules)")
+
+
+def test_a_package_of_which_parts_are_loaded_still_has_everything():
+    """Code of others, such as a REST extension, finds what it asks the package for."""
+    then = """
+import kafka, uvicorn
+from kafka import KafkaConsumer
+print(KafkaConsumer.__module__, uvicorn.run.__name__, kafka.coordinator.base.__name__)
+"""
+    assert run(then) == ["kafka.consumer.group", "run", "kafka.coordinator.base"]
+
+
+def test_pydantic_1_can_still_be_imported():
+    """It is out of reach only while FastAPI is imported."""
+    assert run("import pydantic.v1 as one; print(one.BaseModel.__name__)") == ["BaseModel"]
