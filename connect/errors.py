@@ -19,6 +19,7 @@ dead-letter headers, so that filters written for those go on working.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 _CONNECT = "org.apache.kafka.connect.errors."
@@ -124,7 +125,11 @@ def class_name_of(error: BaseException) -> str:
 
     A class outside of this module has a JVM name if it says so itself; it inherits none.
     """
-    kind = type(error)
+    return _name_of(type(error))  # type: ignore[arg-type] # classes can be hashed
+
+
+@lru_cache(1024)
+def _name_of(kind: type[BaseException]) -> str:
     java_name = getattr(kind, "java_name", None)
     if java_name is not None and (kind.__module__ == __name__ or "java_name" in vars(kind)):
         return str(java_name)

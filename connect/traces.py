@@ -27,8 +27,9 @@ def format_trace(error: BaseException) -> str:
         seen.add(id(current))
         message = str(current)
         name = class_name_of(current)
-        lines.append(f"{prefix}{name}: {message}" if message else f"{prefix}{name}")
-        lines.extend(_frames(current.__traceback__))
+        lines.append(f"{prefix}{name}: {message}" if message else prefix + name)
+        if current.__traceback__ is not None:
+            lines += _frames(current.__traceback__)
         current = current.__cause__ or (
             None if current.__suppress_context__ else current.__context__
         )

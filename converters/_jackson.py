@@ -19,6 +19,8 @@ import re
 from base64 import b64encode
 from typing import Any, Final
 
+import msgspec
+
 from connect.data.floats import exact_float32, java_text, nearest_float64
 from connect.errors import DataError, SerializationError
 
@@ -34,6 +36,8 @@ _MAX_NUMBER_LENGTH = 1000
 _MAX_EXPONENT = 2**31 - 1
 # An error shows where it is, and not the whole record.
 _MAX_QUOTED = 24
+# What msgspec says of a document that needs more to be one.
+_TRUNCATED = "Input data was truncated"
 # Two bytes are too few for Jackson to take them for a mark.
 _LONE_MARKS = (codecs.BOM_UTF16_BE, codecs.BOM_UTF16_LE)
 
@@ -46,15 +50,19 @@ def parse(data: bytes) -> Any:
     try:
         return _first_value(_text(data))
     except (ValueError, RecursionError, decimal.InvalidOperation) as error:
-        raise SerializationError(_reason(error)) from None
+        raise SerializationError(_cut_off(data, _said(data)) or _reason(error)) from None
 
 
-def fault(data: bytes) -> str | None:
-    """Why `parse` would refuse the document; None if it would not.
+def fault(data: bytes, said: str) -> str | None:
+    """Why `parse` would refuse the document, of which msgspec has said this; None if it would not.
 
     Quick for what is plainly broken: without a number for each digit, and without raising, so that
-    a batch full of errors has no frames that hold it.
+    a batch full of errors has no frames that hold it. Quicker still for what is cut off.
     """
+    # Of one that is of another shape too, it has said that.
+    reason = _cut_off(data, said) or _cut_off(data, _said(data))
+    if reason is not None:
+        return reason
     try:
         text = _text(data)
         _scan_quickly(text, _begin(text))
@@ -66,6 +74,27 @@ def fault(data: bytes) -> str | None:
     try:
         parse(data)
     except SerializationError as error:
+        return str(error)
+    return None
+
+
+def _cut_off(data: bytes, said: str | None) -> str | None:
+    """Where an object or array breaks off; None if it is whole, or wrong in another way.
+
+    What msgspec takes up to its end, Jackson takes too, and wants more of it as well.
+    """
+    if said != _TRUNCATED or not data.startswith((b"{", b"[")):
+        return None
+    last = data[data.rfind(b"\n") + 1 :].decode(errors="replace")
+    line, shown = data.count(b"\n") + 1, _quoted(last[-_MAX_QUOTED:])
+    return f"Unexpected end at line {line}, column {len(last) + 1}: behind {shown}"
+
+
+def _said(data: bytes) -> str | None:
+    """What msgspec says of a document that it does not take."""
+    try:
+        msgspec.json.decode(data)
+    except (ValueError, RecursionError) as error:
         return str(error)
     return None
 

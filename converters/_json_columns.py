@@ -59,9 +59,9 @@ class Shape:
                 rows.extend(map(self._decode, left))  # keeps those before one that raises
             except TypeError:
                 return None  # a null
-            except UNUSUAL:
+            except UNUSUAL as found:
                 place = len(rows) + len(failed)
-                error = _error_of(data[place])
+                error = _error_of(data[place], str(found))
                 if error is None:
                     return None  # another shape
                 failed[place] = error
@@ -80,9 +80,9 @@ class Shape:
         return isinstance(value, dict) and [*value] == self._keys
 
 
-def _error_of(data: bytes | None) -> DataError | None:
+def _error_of(data: bytes | None, said: str) -> DataError | None:
     """Why it can't be read; None if it can. It has no frames: the fault is in the data."""
-    reason = None if data is None else _jackson.fault(data)
+    reason = None if data is None else _jackson.fault(data, said)
     if reason is None:
         return None
     error = DataError(BROKEN + reason)

@@ -67,10 +67,14 @@ def _place(record: Any) -> list[RawHeader]:
             (SOURCE_OFFSET, _plain(record.source_offset)),
         ]
     return [
-        (TOPIC, record.topic().encode()),
-        (PARTITION, b"%d" % (record.partition() or 0)),
+        *_partition(record.topic(), record.partition() or 0),
         (OFFSET, b"%d" % (record.offset() or 0)),
     ]
+
+
+@lru_cache(256)
+def _partition(topic: str, number: int) -> tuple[RawHeader, ...]:
+    return (TOPIC, topic.encode()), (PARTITION, b"%d" % number)
 
 
 class Letter(NamedTuple):

@@ -155,6 +155,6 @@ class Retry:
             delay = random.randrange(max(self.delay_max_ms, 1))  # noqa: S311 - spreads load only
         return delay / 1000
 
-    def count_failure(self) -> None:
-        self.counts.failures += 1
+    def count_failure(self, times: int = 1) -> None:
+        self.counts.failures += times
         self.counts.last_error_ms = time.time_ns() // 1_000_000

@@ -123,15 +123,16 @@ class SinkPipeline:
             return None
         if edited is None:
             return None
-        failed: dict[int, Failure] = {}
-        for i, reason in errors.items():
-            self._retry.count_failure()
-            value.fail(messages, i, reason, failed)
+        failures = [
+            Failure(messages[i], value.stage, value.class_name, errors[i]) for i in sorted(errors)
+        ]
+        if failures:
+            self._retry.count_failure(len(failures))
 
         def records() -> list[SinkRecord]:
-            return self.run([m for i, m in enumerate(messages) if i not in failed])[0]
+            return self.run([m for i, m in enumerate(messages) if i not in errors])[0]
 
-        return SinkBatch(count, edited, records), [failed[i] for i in sorted(failed)]
+        return SinkBatch(count, edited, records), failures
 
     def _run_topic(
         self, topic: str, messages: Sequence[Any]

@@ -55,7 +55,10 @@ def test_hand_picked_messages_are_read_and_written_as_by_kafka_connect(vector):
     [
         (b"nope", 'Expecting value at line 1, column 1: "nope"'),
         (b'{"a":\n [1,]}', 'Expecting value at line 2, column 5: "]}"'),
-        (b'{"a":1', "Expecting ',' delimiter at line 1, column 7: the text ends"),
+        (b'{"a":1', r'Unexpected end at line 1, column 7: behind "{\"a\":1"'),
+        (b'{"a":\n "' + b"x" * 99, 'end at line 2, column 102: behind "' + "x" * 24 + '"'),
+        (b'{"a":"\xff', r'Unexpected end at line 1, column 8: behind "{\"a\":\"' + '\ufffd"'),
+        (b"-", 'Expecting value at line 1, column 1: "-"'),
         (b"[007, 1" + b"x" * 99, "column 8: " + '"' + "x" * 24 + '…"'),
         (b'"\xff"', "Invalid utf-8 at byte 1: 0xff"),
         (b"NaN", "NaN is not JSON"),

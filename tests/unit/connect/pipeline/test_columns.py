@@ -92,7 +92,7 @@ def test_columns_of_equal_values_are_printed_as_each_of_them(column):
     assert compare(JSON, messages(*[order(same=value) for value in column])).columns is not None
 
 
-@pytest.mark.parametrize("bad", [b"{broken", b'{"id": 1', b'{"id" 1}', b"nothing"])
+@pytest.mark.parametrize("bad", [b"{broken", b'{"id": 1', b'{"other": 1', b'{"id" 1}', b"nothing"])
 def test_values_that_can_not_be_read_are_failures_beside_columns(bad):
     """A tenth is no JSON; the rest keeps its columns."""
     assert compare(CHAIN, messages(*[order(n) for n in range(9)], bad)).columns is not None

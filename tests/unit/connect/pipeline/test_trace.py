@@ -68,7 +68,7 @@ def test_an_error_names_its_step_and_ends_the_trace():
     assert last["error"]["message"] == "Value (x) was out of range for requested data type"
     broken = traced({"value": "{"}, MASK)
     assert steps(broken) == ["key.converter", "value.converter"]
-    assert "the text ends" in broken["steps"][-1]["error"]["cause"]
+    assert "Unexpected end" in broken["steps"][-1]["error"]["cause"]
 
 
 def test_dropped_and_passed_over():
