@@ -157,15 +157,20 @@ class SinkRecord(Record):
 class SinkBatch:
     """The records of one `put`, made when somebody asks for them.
 
-    Where all values have one shape their columns are there without asking.
+    Where all are of one topic and their values of one shape, columns are there without asking.
     """
 
-    __slots__ = ("_count", "_make", "_records", "columns")
+    __slots__ = ("_count", "_make", "_records", "columns", "topic")
 
     def __init__(
-        self, count: int, columns: Columns | None, make: Callable[[], list[SinkRecord]]
+        self,
+        count: int,
+        columns: Columns | None,
+        make: Callable[[], list[SinkRecord]],
+        topic: str | None = None,
     ) -> None:
         self.columns = columns
+        self.topic = topic
         self._count = count
         self._make = make
         self._records: list[SinkRecord] | None = None

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import decimal
 from binascii import a2b_base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import msgspec
 
 from connect.data import logical
+from connect.data.columns import Columns
 from connect.data.floats import float32
 from connect.data.schema import DECIMAL, Schema, Type
 from connect.errors import DataError
@@ -215,6 +216,42 @@ def compile_reader(schema: Schema, *, replace_null: bool) -> Callable[[bytes], A
 
 
 def _always_by_the_book(_: bytes) -> Any:
+    raise NotPlainError
+
+
+def compile_columns(
+    schema: Schema | None, *, replace_null: bool
+) -> Callable[[Iterable[bytes]], Columns]:
+    """The same for many structs with all of their fields, straight to columns."""
+    if schema is None or schema.type is not Type.STRUCT or not schema.fields:
+        return _always_one_by_one
+    compiler = _ReaderCompiler(replace_null=replace_null)
+    names = [f"f{i}" for i in range(len(schema.fields))]
+    try:
+        types = [compiler.part_type(field.schema) for field in schema.fields]
+        finishes = [compiler.finish_part(field.schema) for field in schema.fields]
+    except NotPlainError:
+        return _always_one_by_one
+    row = msgspec.defstruct(
+        "Row",
+        [*zip(names, types, strict=True)],
+        rename=dict(zip(names, [field.name for field in schema.fields], strict=True)),
+        gc=False,  # JSON has no cycles
+    )
+    decode = msgspec.json.Decoder(row, float_hook=decimal.Decimal).decode
+
+    def read(documents: Iterable[bytes]) -> Columns:
+        columns = zip(*map(msgspec.structs.astuple, map(decode, documents)), strict=True)
+        fields: dict[str, Sequence[Any]] = {
+            field.name: column if finish is None else [*map(finish, column)]
+            for field, column, finish in zip(schema.fields, columns, finishes, strict=True)
+        }
+        return Columns(schema, fields)
+
+    return read
+
+
+def _always_one_by_one(_: Iterable[bytes]) -> Columns:
     raise NotPlainError
 
 

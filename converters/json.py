@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -25,7 +25,7 @@ from converters._compiling import UNUSUAL, NotPlainError
 from converters._headers import AlsoForHeaders
 from converters._json_columns import BROKEN, ColumnWriter, Shape
 from converters._json_envelope import node_of, schema_of
-from converters._json_reading import compile_reader, read_node
+from converters._json_reading import compile_columns, compile_reader, read_node
 from converters._json_writing import (
     Book,
     Writer,
@@ -40,6 +40,7 @@ _NOT_AN_ENVELOPE = (
     "contain additional fields. If you are trying to deserialize plain JSON data, set "
     "schemas.enable=false in your converter configuration."
 )
+_END = ord("}")  # of an envelope
 # Topics carry few schemas at a time. A record whose envelope begins like one of the last few is
 # read without looking at its schema again.
 _RECENT = 8
@@ -111,6 +112,9 @@ class JsonConverter(AlsoForHeaders):
         self._schemas_by_text: _Bounded[bytes, Schema | None] = _Bounded(size)
         self._schemas: _Bounded[Schema, Schema] = _Bounded(size)
         self._readers: _Bounded[Schema | None, Callable[[bytes], Any]] = _Bounded(size)
+        self._columns_readers: _Bounded[Schema | None, Callable[[Iterable[bytes]], Columns]] = (
+            _Bounded(size)
+        )
         self._writers: _Bounded[Schema, Writer] = _Bounded(size)
         self._writers_by_id: _Bounded[int, tuple[Schema, Writer]] = _Bounded(size)
         self._schemaless = Writer(self._write_schemaless, self._write_all_schemaless)  # type: ignore[arg-type]
@@ -162,13 +166,27 @@ class JsonConverter(AlsoForHeaders):
         data: Sequence[bytes | None],
     ) -> tuple[Columns, dict[int, Exception]] | None:
         if self._enveloped:
-            return None
+            return self._struct_columns(data)
         shape = self._shape or Shape.of(data[0])
         self._shape = None  # until it has proved to be that of all
         found = shape.read(data) if shape is not None else None
         if found is not None:
             self._shape = shape
         return found
+
+    def _struct_columns(self, data: Sequence[Any]) -> tuple[Columns, dict[int, Exception]] | None:
+        """Columns if all are structs of one schema, with all of their fields."""
+        schema, payloads = self._fixed_schema, data
+        try:
+            if schema is None:
+                prefix, schema, _ = self._reader_for(data[0])
+                begin = len(prefix)
+                payloads = [i[begin:-1] for i in data if i.startswith(prefix) and i[-1] == _END]
+            if len(payloads) == len(data):
+                return self._columns_reader(schema)(payloads), {}
+        except (AttributeError, TypeError, *UNUSUAL):
+            pass  # nulls, or something unusual
+        return None
 
     def _read(
         self, data: Sequence[bytes | None], failed: dict[int, Exception] | None
@@ -229,7 +247,7 @@ class JsonConverter(AlsoForHeaders):
                     if not item.startswith(prefix):
                         prefix, schema, read = self._reader_for(item)
                         start, found = len(prefix), schema
-                    if item[-1] != 125:  # "}": white space, or something else that is not usual
+                    if item[-1] != _END:  # white space, or something else that is not usual
                         raise NotPlainError
                     value = read(item[start:-1])
                 except UNUSUAL:
@@ -291,6 +309,13 @@ class JsonConverter(AlsoForHeaders):
         if reader is None:
             reader = compile_reader(schema, replace_null=self._replace_null)
             self._readers.put(schema, reader)
+        return reader
+
+    def _columns_reader(self, schema: Schema | None) -> Callable[[Iterable[bytes]], Columns]:
+        reader = self._columns_readers.get(schema)
+        if reader is None:
+            reader = compile_columns(schema, replace_null=self._replace_null)
+            self._columns_readers.put(schema, reader)
         return reader
 
     # -- writing ----------------------------------------------------------------------------

@@ -43,10 +43,10 @@ def java_lines(values: Sequence[Any], schemas: Sequence[Schema | None]) -> str:
     return text
 
 
-def java_lines_of(columns: Columns) -> str | None:
-    """The same for maps that are there by columns; None for anything else."""
+def java_lines_of(columns: Columns) -> str:
+    """The same for values that are there by columns."""
     if columns.schema is not None:
-        return None
+        return _printed_structs(columns.schema, columns.fields)
     order = _hash_map_order(tuple(columns.fields), longs=True)
     return _printed_maps(order, [columns.fields[key] for key in order])
 
@@ -72,14 +72,21 @@ def _printed_maps(order: tuple[Any, ...], columns: Sequence[Sequence[Any]]) -> s
 def _structs(values: Sequence[Mapping[Any, Any]], schema: Schema) -> str | None:
     if schema.type is not Type.STRUCT:
         return None
-    fields = _fields(schema)
-    names = tuple(name for name, _ in fields)
+    names = tuple(field.name for field in schema.fields)
     columns = _columns(values, names)
-    # Java's Struct leaves nulls out, so that lines have several shapes.
-    if columns is None or any(None in column for column in columns):
+    if columns is None:
         return None
-    named = ((name, c, write) for c, (name, write) in zip(columns, fields, strict=True))
-    return _joined("Struct{", ",", named, len(values))
+    return _printed_structs(schema, dict(zip(names, columns, strict=True)))
+
+
+def _printed_structs(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> str:
+    if any(None in column for column in columns.values()):
+        # Java's Struct leaves nulls out, so that lines have several shapes.
+        write = writer_for(schema)
+        rows = zip(*columns.values(), strict=True)
+        return "".join([f"{write(dict(zip(columns, row, strict=True)))}\n" for row in rows])
+    named = [(name, columns[name], write) for name, write in _fields(schema)]
+    return _joined("Struct{", ",", named, len(named[0][1]))
 
 
 def _columns(

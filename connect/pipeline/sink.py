@@ -132,7 +132,7 @@ class SinkPipeline:
         def records() -> list[SinkRecord]:
             return self.run([m for i, m in enumerate(messages) if i not in errors])[0]
 
-        return SinkBatch(count, edited, records), failures
+        return SinkBatch(count, edited, records, topic), failures
 
     def _run_topic(
         self, topic: str, messages: Sequence[Any]

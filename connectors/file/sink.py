@@ -50,11 +50,10 @@ class FileStreamSinkTask(SinkTask):
         self._unsynced = True
 
     def put_batch(self, batch: SinkBatch) -> None:
-        text = None if batch.columns is None else java_lines_of(batch.columns)
-        if text is None:
+        if batch.columns is None:
             self.put(batch.records)
         else:
-            self._write(_encode(text))
+            self._write(_encode(java_lines_of(batch.columns)))
             self._unsynced = True
 
     def flush(self, offsets: Mapping[TopicPartition, int]) -> None:  # noqa: ARG002

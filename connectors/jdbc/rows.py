@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from connectors.jdbc.shapes import Column, Shape, TableName
 
 Getter = Callable[[SinkRecord], Any]
 Row = tuple[Any, ...]
-Columns = Callable[[Sequence[SinkRecord]], list[list[Any]]]
 
 KAFKA_COLUMNS = ("__connect_topic", "__connect_partition", "__connect_offset")
 
@@ -48,16 +47,35 @@ class RowSettings:
         return self.excluded.isdisjoint(names)
 
 
+# Where a column's values are, and what stands in for null. A text is a field of the value.
+_Wanted = list[tuple[Getter | str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class RowMaker:
-    """Makes rows of records that have the same topic and schemas.
+    """Makes rows of records that have the same topic and schemas, a column at a time.
 
-    `columns` gives the values of the key's columns, then of the others; `keys` the key's alone.
+    The key's columns come first.
     """
 
     shape: Shape
-    columns: Columns
-    keys: Columns
+    wanted: _Wanted
+
+    def columns(self, records: Sequence[SinkRecord]) -> list[Sequence[Any]]:
+        return _columns(self.wanted, records)
+
+    def keys(self, records: Sequence[SinkRecord]) -> list[Sequence[Any]]:
+        """The key's columns alone."""
+        return _columns(self.wanted[: len(self.shape.keys)], records)
+
+    def of_fields(self, fields: Mapping[str, Sequence[Any]]) -> list[Sequence[Any]] | None:
+        """The columns, of those of the values; None if they take more than that."""
+        made = []
+        for get, default in self.wanted:
+            if not isinstance(get, str):
+                return None
+            made.append(_filled(fields[get], default))
+        return made
 
 
 def row_maker(
@@ -85,11 +103,11 @@ def row_maker(
     if not keys and not rest:
         raise DataError(f"No field of the records of topic {topic} is left to be written")
     shape = Shape(table, tuple(c for c, _ in keys), tuple(c for c, _ in rest))
-    return RowMaker(
-        shape,
-        _columns(settings, [*keys, *rest]),
-        _columns(settings, keys),
-    )
+    wanted: _Wanted = [
+        (get, column.schema.default if settings.null_is_default else None)
+        for column, get in (*keys, *rest)
+    ]
+    return RowMaker(shape, wanted)
 
 
 _Fields = list[tuple[Column, "Getter | str"]]  # a text is the name of a field of the value
@@ -186,26 +204,21 @@ def _header(name: str) -> Getter:
     return get
 
 
-def _columns(settings: RowSettings, fields: _Fields) -> Columns:
-    """One function that gives all columns of a batch."""
-    wanted = [
-        (get, column.schema.default if settings.null_is_default else None) for column, get in fields
+def _columns(wanted: _Wanted, records: Sequence[SinkRecord]) -> list[Sequence[Any]]:
+    values = [record.value for record in records]
+    return [
+        _filled(
+            _field(values, get) if isinstance(get, str) else [get(record) for record in records],
+            default,
+        )
+        for get, default in wanted
     ]
 
-    def columns(records: Sequence[SinkRecord]) -> list[list[Any]]:
-        values = [record.value for record in records]
-        made = []
-        for get, default in wanted:
-            if isinstance(get, str):
-                column = _field(values, get)
-            else:
-                column = [get(record) for record in records]
-            if default is not None:
-                column = [default if value is None else value for value in column]
-            made.append(column)
-        return made
 
-    return columns
+def _filled(column: Sequence[Any], default: Any) -> Sequence[Any]:
+    if default is None:
+        return column
+    return [default if value is None else value for value in column]
 
 
 def _field(values: list[dict[str, Any]], name: str) -> list[Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, repeat
-from operator import itemgetter
+from dataclasses import replace
+from itertools import repeat
 from typing import Any, ClassVar, NoReturn
 
 from sqlalchemy import Connection
@@ -19,6 +18,7 @@ from connect import (
     DataError,
     RetriableError,
     Schema,
+    SinkBatch,
     SinkConnector,
     SinkRecord,
     SinkTask,
@@ -28,8 +28,8 @@ from connectors.jdbc.database import Database, is_database_error, is_passing, re
 from connectors.jdbc.dialects import Dialect, Write, dialect_of
 from connectors.jdbc.envelope import is_envelope, unwrap
 from connectors.jdbc.inferred import UNKNOWN, InferredSchemas
-from connectors.jdbc.kinds import Convert
-from connectors.jdbc.rows import Row, RowMaker, row_maker
+from connectors.jdbc.rows import PkMode, Row, row_maker
+from connectors.jdbc.segments import Item, Plan, Segment, in_segments
 from connectors.jdbc.shapes import Shape, TableName
 from connectors.jdbc.sink_config import SINK_CONFIG, SinkSettings, check_sink
 from connectors.jdbc.tables import Tables
@@ -38,54 +38,6 @@ from connectors.jdbc.urls import KEY, check_url
 log = logging.getLogger(__name__)
 
 _MOST_PLANS = 1000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Plan:
-    """How records of one topic and one pair of schemas are written."""
-
-    table: TableName
-    maker: RowMaker
-    converts: tuple[tuple[int, Convert], ...]
-    is_delete: bool
-    write: Write
-    # Plans are found by the identity of these, so they must not go away.
-    schemas: tuple[Schema | None, Schema | None]
-
-
-# A record, how it is written, its row, and the row's key.
-_Item = tuple[SinkRecord, _Plan, Row, Row]
-
-
-class _Segment:
-    """Rows of one table that can be written together without changing what comes out.
-
-    With upsert and update the last row of a key is what counts; a delete before it still does.
-    """
-
-    def __init__(self) -> None:
-        self.write: Write | None = None
-        self.rows: dict[Any, Row] = {}
-        self.delete: Write | None = None
-        self.deleted: dict[Row, None] = {}
-
-    def takes(self, plan: _Plan, *, by_key: bool) -> bool:
-        if plan.is_delete:
-            return by_key or self.write is None
-        return self.write is None or self.write is plan.write
-
-    def add(self, plan: _Plan, items: Iterable[_Item], *, by_key: bool) -> None:
-        if plan.is_delete:
-            self.delete = plan.write
-            for _, _, _, key in items:
-                self.deleted[key] = None
-                self.rows.pop(key, None)
-        elif by_key:
-            self.write = plan.write
-            self.rows.update([(key, row) for _, _, row, key in items])
-        else:
-            self.write = plan.write
-            self.rows.update(enumerate([row for _, _, row, _ in items], len(self.rows)))
 
 
 class JdbcSinkTask(SinkTask):
@@ -107,7 +59,7 @@ class JdbcSinkTask(SinkTask):
             database, self._dialect, create=settings.create, evolve=settings.evolve
         )
         self._by_key = settings.insert_mode != "insert"
-        self._plans: dict[tuple[Any, ...], _Plan] = {}
+        self._plans: dict[tuple[Any, ...], Plan] = {}
         self._writers: dict[tuple[TableName, bool, tuple[str, ...]], Write] = {}
         self._inferred = InferredSchemas()
         self._envelopes: dict[int, tuple[Schema | None, bool]] = {}
@@ -115,10 +67,15 @@ class JdbcSinkTask(SinkTask):
         database.connect(config["connection.attempts"], config["connection.backoff.ms"])
 
     def put(self, records: list[SinkRecord]) -> None:
-        if not records:
-            return
+        if records:
+            self._attempt(lambda: self._put(records))
+
+    def put_batch(self, batch: SinkBatch) -> None:
+        self._attempt(lambda: self._put_columns(batch))
+
+    def _attempt(self, put: Callable[[], None]) -> None:
         try:
-            self._put(records)
+            put()
         except Exception as error:
             self._database.drop()
             if not is_passing(error):
@@ -135,16 +92,32 @@ class JdbcSinkTask(SinkTask):
 
     def _put(self, records: list[SinkRecord]) -> None:
         items = self._items(records)
+        self._write_or_narrow(in_segments(items, by_key=self._by_key), lambda: records)
+
+    def _put_columns(self, batch: SinkBatch) -> None:
+        """The same without a record for each row, where only values make them."""
+        try:
+            segment = self._segment(batch)
+        except _UNFIT:
+            segment = None  # record by record it is found whose fault it is
+        if segment is None:
+            self._put(batch.records)
+        else:
+            self._write_or_narrow([segment], lambda: batch.records)
+
+    def _write_or_narrow(
+        self, segments: Sequence[Segment], records: Callable[[], list[SinkRecord]]
+    ) -> None:
         connection = self._database.connection()
         try:
             with connection.begin():
-                self._write(connection, items)
+                self._write(connection, segments)
         except Exception as error:
             if not _is_refusal(error):
                 raise
             if self.context.errant_record_reporter is None:
                 raise _refused(error) from error
-            self._put_without_guilty(connection, records)
+            self._put_without_guilty(connection, records())
 
     def _put_without_guilty(self, connection: Connection, records: list[SinkRecord]) -> None:
         """Write what can be written. The tables may have changed, so they are looked at again."""
@@ -155,12 +128,12 @@ class JdbcSinkTask(SinkTask):
         with connection.begin():
             self._narrow(connection, items)
 
-    def _narrow(self, connection: Connection, items: Sequence[_Item]) -> None:
+    def _narrow(self, connection: Connection, items: Sequence[Item]) -> None:
         if not items:
             return
         savepoint = connection.begin_nested()
         try:
-            self._write(connection, items)
+            self._write(connection, in_segments(items, by_key=self._by_key))
         except Exception as error:
             if not _is_refusal(error):
                 raise
@@ -174,13 +147,9 @@ class JdbcSinkTask(SinkTask):
         else:
             savepoint.commit()
 
-    def _write(self, connection: Connection, items: Sequence[_Item]) -> None:
-        by_key, size = self._by_key, self._settings.batch_size
-        for segment in _segments(items, by_key=by_key):
-            if segment.delete is not None:
-                _in_chunks(segment.delete, connection, list(segment.deleted), size)
-            if segment.write is not None and segment.rows:
-                _in_chunks(segment.write, connection, list(segment.rows.values()), size)
+    def _write(self, connection: Connection, segments: Iterable[Segment]) -> None:
+        for segment in segments:
+            segment.run(connection, self._settings.batch_size)
 
     def _try_later(self, error: Exception) -> NoReturn:
         text = f"{self._database.name}: {reason(error)}"
@@ -201,11 +170,11 @@ class JdbcSinkTask(SinkTask):
 
     # -- from records to rows ---------------------------------------------------------------
 
-    def _items(self, records: list[SinkRecord]) -> list[_Item]:
+    def _items(self, records: list[SinkRecord]) -> list[Item]:
         """What is to be written, in order. Records that have no form as rows are reported."""
-        items: list[_Item] = []
+        items: list[Item] = []
         run: list[tuple[SinkRecord, SinkRecord]] = []  # as it came, and unwrapped: of one plan
-        of_run: _Plan | None = None
+        of_run: Plan | None = None
         for original in records:
             try:
                 record = self._unwrapped(original)
@@ -226,8 +195,8 @@ class JdbcSinkTask(SinkTask):
 
     def _take(
         self,
-        items: list[_Item],
-        plan: _Plan | None,
+        items: list[Item],
+        plan: Plan | None,
         run: Sequence[tuple[SinkRecord, SinkRecord]],
     ) -> None:
         """Add the items of records with one plan; if that fails, one by one."""
@@ -242,24 +211,24 @@ class JdbcSinkTask(SinkTask):
             for each in run:
                 self._take(items, plan, [each])
 
-    def _of_plan(
-        self, plan: _Plan, run: Sequence[tuple[SinkRecord, SinkRecord]]
-    ) -> Iterable[_Item]:
+    def _of_plan(self, plan: Plan, run: Sequence[tuple[SinkRecord, SinkRecord]]) -> Iterable[Item]:
         records = [record for _, record in run]
         columns = plan.maker.keys(records) if plan.is_delete else plan.maker.columns(records)
-        for place, convert in plan.converts:
-            columns[place] = [None if v is None else convert(v) for v in columns[place]]
-        rows = [*zip(*columns, strict=True)]
-        names = plan.maker.shape.keys
-        for column, values in zip(names, columns, strict=False):
-            if any(value is None for value in values):
-                raise DataError(
-                    f"The record has no value for the key column {column.name} of {plan.table}"
-                )
-        keys: list[Row] = [row[: len(names)] for row in rows] if names else [()] * len(rows)
-        set(keys)  # raises if a key is no key
+        rows, keys = _rows(plan, columns)
         originals = [original for original, _ in run]
-        return zip(originals, repeat(plan), rows, keys, strict=False)
+        return zip(originals, repeat(plan, len(rows)), rows, keys, strict=True)
+
+    def _segment(self, batch: SinkBatch) -> Segment | None:
+        """A batch that has columns; None if they are not enough to make rows of them."""
+        if batch.columns is None or batch.columns.schema is None or batch.topic is None:
+            return None
+        schema = batch.columns.schema
+        by_value = self._settings.rows.pk_mode in (PkMode.NONE, PkMode.RECORD_VALUE)
+        if not by_value or is_envelope(schema, None):
+            return None
+        plan = self._known_plan(batch.topic, None, schema, tombstone=False)
+        columns = plan.maker.of_fields(batch.columns.fields)
+        return None if columns is None else Segment.of(plan, *_rows(plan, columns), self._by_key)
 
     def _report_unfit(self, record: SinkRecord, error: Exception) -> None:
         told = error if isinstance(error, DataError) else DataError(
@@ -279,14 +248,12 @@ class JdbcSinkTask(SinkTask):
             self._envelopes[id(schema)] = (schema, wrapped)
         return unwrap(record) if wrapped and record.value is not None else record
 
-    def _plan(self, record: SinkRecord, *, wrapped: bool) -> _Plan | None:
+    def _plan(self, record: SinkRecord, *, wrapped: bool) -> Plan | None:
         """How this record is written; None for a deletion that nobody wants or needs."""
         key_schema = record.key_schema or self._inferred.of(record.key)
         value_schema = record.value_schema or self._inferred.of(record.value)
         tombstone = record.value is None
-        kind = (record.topic, id(key_schema), id(value_schema), tombstone)
-        plan = self._plans.get(kind)
-        if plan is None:
+        if (record.topic, id(key_schema), id(value_schema), tombstone) not in self._plans:
             if tombstone and not self._settings.deletes:
                 if wrapped or self._settings.debezium:
                     return None  # as Debezium's own sink does
@@ -296,7 +263,15 @@ class JdbcSinkTask(SinkTask):
                 )
             if tombstone and self._tables.get(self._table(record.topic)) is None:
                 return None
-            plan = self._made_plan(record.topic, key_schema, value_schema, tombstone=tombstone)
+        return self._known_plan(record.topic, key_schema, value_schema, tombstone=tombstone)
+
+    def _known_plan(
+        self, topic: str, key_schema: Schema | None, value_schema: Schema | None, *, tombstone: bool
+    ) -> Plan:
+        kind = (topic, id(key_schema), id(value_schema), tombstone)
+        plan = self._plans.get(kind)
+        if plan is None:
+            plan = self._made_plan(topic, key_schema, value_schema, tombstone=tombstone)
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
             self._plans[kind] = plan
@@ -310,7 +285,7 @@ class JdbcSinkTask(SinkTask):
 
     def _made_plan(
         self, topic: str, key_schema: Schema | None, value_schema: Schema | None, *, tombstone: bool
-    ) -> _Plan:
+    ) -> Plan:
         table, rows = self._table(topic), self._settings.rows
         unknown = _unknown_fields(value_schema)
         if unknown:
@@ -326,7 +301,7 @@ class JdbcSinkTask(SinkTask):
             convert = self._dialect.converter(column, column.name in ready.arrays)
             if convert is not None:
                 converts.append((place, convert))
-        return _Plan(
+        return Plan(
             table, maker, tuple(converts), tombstone,
             self._writer(shape, tombstone=tombstone), (key_schema, value_schema),
         )  # fmt: skip
@@ -357,6 +332,23 @@ class JdbcSinkTask(SinkTask):
 _UNFIT = (DataError, ValueError, TypeError, AttributeError, KeyError)
 
 
+def _rows(plan: Plan, columns: Sequence[Sequence[Any]]) -> tuple[list[Row], list[Row]]:
+    """The rows and their keys. DataError if a key lacks a part."""
+    columns = [*columns]
+    for place, convert in plan.converts:
+        columns[place] = [None if v is None else convert(v) for v in columns[place]]
+    rows = [*zip(*columns, strict=True)]
+    names = plan.maker.shape.keys
+    for column, values in zip(names, columns, strict=False):
+        if None in values:
+            raise DataError(
+                f"The record has no value for the key column {column.name} of {plan.table}"
+            )
+    keys: list[Row] = [row[: len(names)] for row in rows] if names else [()] * len(rows)
+    set(keys)  # raises if a key is no key
+    return rows, keys
+
+
 def _is_alike(record: SinkRecord, other: SinkRecord) -> bool:
     """Whether two records have the same plan for sure."""
     return (
@@ -367,24 +359,6 @@ def _is_alike(record: SinkRecord, other: SinkRecord) -> bool:
         and (record.value_schema is not None or record.value is None)
         and (record.key_schema is not None or record.key is other.key is None)
     )
-
-
-def _segments(items: Sequence[_Item], *, by_key: bool) -> list[_Segment]:
-    """The items in as few segments as keep the order of what concerns one table."""
-    segments: list[_Segment] = []
-    current: dict[TableName, _Segment] = {}
-    for plan, run in groupby(items, itemgetter(1)):
-        segment = current.get(plan.table)
-        if segment is None or not segment.takes(plan, by_key=by_key):
-            segment = current[plan.table] = _Segment()
-            segments.append(segment)
-        segment.add(plan, run, by_key=by_key)
-    return segments
-
-
-def _in_chunks(write: Write, connection: Connection, rows: Sequence[Row], size: int) -> None:
-    for begin in range(0, len(rows), size):
-        write(connection, rows[begin : begin + size])
 
 
 def _unknown_fields(schema: Schema | None) -> frozenset[str]:

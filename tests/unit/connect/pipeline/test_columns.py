@@ -179,3 +179,90 @@ def test_a_key_that_a_choosy_converter_refuses_is_found():
     found, failed = again.run_batch(messages(order()))
     assert [str(f.error) for f in failed] == ["not seven"]
     assert len(found) == COUNT - 1
+
+
+# ---- with schemas --------------------------------------------------------------------------------
+
+ENVELOPED = {**JSON, "value.converter.schemas.enable": "true"}
+FIELDS = [
+    {"field": "id", "type": "int64", "optional": False},
+    {"field": "customer", "type": "string", "optional": True},
+    {"field": "email", "type": "string", "optional": False},
+    {"field": "amount", "type": "double", "optional": False},
+    {"field": "note", "type": "string", "optional": True, "default": "none"},
+    {
+        "field": "price", "type": "bytes", "optional": True,
+        "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"},
+    },
+    {
+        "field": "at", "type": "int64", "optional": False,
+        "name": "org.apache.kafka.connect.data.Timestamp", "version": 1,
+    },
+    {
+        "field": "tags", "type": "array", "optional": True,
+        "items": {"type": "string", "optional": False},
+    },
+]  # fmt: skip
+
+
+def enveloped(value, fields=FIELDS):
+    schema = {"type": "struct", "optional": False, "name": "order", "fields": fields}
+    return {"schema": schema, "payload": value}
+
+
+def struct(n=1, **more):
+    return order(n, price="AJw=", at=n * 1000, tags=["a", f"b{n}"], **more)
+
+
+@pytest.mark.parametrize(
+    "transforms",
+    [
+        {},
+        {key: value for key, value in CHAIN.items() if key.startswith("transforms.origin")}
+        | {"transforms": "origin"},
+        {key: value for key, value in CHAIN.items() if key.startswith("transforms.shape")}
+        | {"transforms": "shape"},
+        {key: value for key, value in CHAIN.items() if key.startswith("transforms")},
+    ],
+    ids=["none", "insert", "replace", "all"],
+)
+def test_structs_of_one_schema_are_the_same_by_columns(transforms):
+    """Every kind of field, with nulls and defaults, through transforms or none."""
+    values = [struct(n) | {"note": None if n % 2 else "n", "customer": None} for n in range(5)]
+    found = compare(ENVELOPED | transforms, messages(*map(enveloped, values)))
+    if not transforms:
+        assert found.columns is not None
+        assert found.columns.schema.name == "order"
+        assert found.topic == "t"
+
+
+def test_structs_without_nulls_are_printed_by_columns():
+    """As Java prints a Struct."""
+    found = compare(ENVELOPED, messages(*[enveloped(struct(n)) for n in range(5)]))
+    assert java_lines_of(found.columns).startswith("Struct{id=0,customer=c,")
+
+
+def test_a_fixed_schema_has_columns_too():
+    """schema.content: messages are the payloads alone."""
+    schema = json.dumps(enveloped(None)["schema"])
+    config = ENVELOPED | {"value.converter.schema.content": schema}
+    assert compare(config, messages(*[struct(n) for n in range(5)])).columns is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        None,
+        b"{broken",
+        b'{"schema":null,"payload":{"id":1}}',
+        enveloped(struct(), FIELDS[:-1]),
+        enveloped({k: v for k, v in struct().items() if k != "customer"}),
+        enveloped({**struct(), "id": "text"}),
+        enveloped(None),
+        json.dumps(enveloped(struct())).encode() + b" ",
+    ],
+    ids=["null", "broken", "no schema", "other schema", "absent", "misfit", "no struct", "space"],
+)
+def test_structs_with_something_unusual_have_no_columns(other):
+    """They are done one by one, with the same outcome as ever."""
+    assert compare(ENVELOPED, messages(enveloped(struct()), other)).columns is None
