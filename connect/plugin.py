@@ -199,7 +199,7 @@ class ErrantRecordReporter(Protocol):
     """Where a sink task reports single records that it can't deliver."""
 
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:
-        """Dead-letter and log one record; the rest of the batch goes on.
+        """Dead-letter and log one record of this batch or the one before; the others go on.
 
         The future is done when the dead letter is safe. Offsets are not committed before, so
         nobody needs to wait for it. With errors.tolerance=none it raises, and the task fails.

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from itertools import chain
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -113,6 +114,7 @@ class SinkLoop:
         self._begin: dict[TopicPartition, int] = {}  # where to read again from if flush fails
         self._pending: list[SinkRecord] = []  # to be put again
         self._messages: list[Any] = []  # the batch under way, for reports
+        self._earlier: list[Any] = []  # the one before: a task may be writing it still
         self._reported: dict[_Place, Future[None]] = {}  # of that batch, by the task itself
         self._retry_at = 0.0
         self._retry_delay = RETRY_SECONDS
@@ -184,7 +186,7 @@ class SinkLoop:
                 self._put(SinkBatch.of(self._pending), again=True)
         elif messages:
             self._take(messages)
-        elif not self._control.paused and self._context.assignment:
+        elif self._may_idle():
             self._put(SinkBatch.of([]), again=False)
         if self._context.rewinds:
             self._rewind()
@@ -194,6 +196,11 @@ class SinkLoop:
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LAG_SECONDS
             self.lag = furthest_behind(self._consumer, self._positions)
+
+    def _may_idle(self) -> bool:
+        """Whether it is time for a sign of life, with no record in it."""
+        active = self._context.assignment and not self._control.paused
+        return bool(active) and time.monotonic() >= self._retry_at
 
     # -- consuming --------------------------------------------------------------------------
 
@@ -214,7 +221,7 @@ class SinkLoop:
         return messages
 
     def _take(self, messages: list[Any]) -> None:
-        self._messages = messages
+        self._earlier, self._messages = self._messages, messages
         if len(self._begin) < len(self._context.assignment):
             for m in messages:
                 self._begin.setdefault(TopicPartition(m.topic(), m.partition()), m.offset())
@@ -292,7 +299,7 @@ class SinkLoop:
         log.warning("put() is tried again in %.1f s: %s", wait, error)
         self._retry_at = time.monotonic() + wait
         self._pending = records
-        if not again:
+        if records and not again:
             self._consumer.pause(_kafka(self._context.assignment))
 
     def _narrow(self, records: list[SinkRecord], error: Exception) -> None:
@@ -335,10 +342,10 @@ class SinkLoop:
     def _message(self, record: SinkRecord) -> Any:
         """The message a record was made from."""
         place = _place(record)
-        for message in self._messages:
+        for message in chain(self._messages, self._earlier):
             if (message.topic(), message.partition(), message.offset()) == place:
                 return message
-        raise ConnectError(f"A record was reported that is not of the current batch: {place}")
+        raise ConnectError(f"A record was reported that is not of the last two batches: {place}")
 
     # -- committing -------------------------------------------------------------------------
 

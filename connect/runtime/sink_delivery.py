@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
 
@@ -89,7 +89,7 @@ class SinkDelivery:
         self._failed = {self._position[_place(f.record)]: f"{f.stage}: {f.error}" for f in failures}
         self._open(messages.values())
         self._put(records)
-        self._task.flush({})
+        self._patiently(lambda: self._task.flush({}))
         return self._failed
 
     def _open(self, messages: Iterable[RawMessage]) -> None:
@@ -105,7 +105,7 @@ class SinkDelivery:
         if not records:
             return
         try:
-            self._put_patiently(records)
+            self._patiently(lambda: self._task.put(records))
         except Exception as error:  # noqa: BLE001 - told as the reason
             if len(records) == 1:
                 self._failed[self._place(records[0])] = f"TASK_PUT: {error}"
@@ -114,16 +114,16 @@ class SinkDelivery:
             self._put(records[:middle])
             self._put(records[middle:])
 
-    def _put_patiently(self, records: list[SinkRecord]) -> None:
+    def _patiently(self, call: Callable[[], None]) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
         delay = RETRY_SECONDS
         while True:
             try:
-                self._task.put(records)
+                call()
             except RetriableError as error:
                 if time.monotonic() + delay > deadline:
                     raise
-                log.warning("put() is tried again in %.1f s: %s", delay, error)
+                log.warning("The task is asked again in %.1f s: %s", delay, error)
                 time.sleep(delay)
                 delay = min(2 * delay, RETRY_MAX_SECONDS)
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,7 +17,9 @@ from connectors.jdbc.kinds import Convert, Kind, kind_of, to_json
 from connectors.jdbc.shapes import Column, Shape, TableName
 
 Row = tuple[Any, ...]
-Write = Callable[[Connection, Sequence[Row]], None]
+# Begins to write rows, and gives what is left to do: the wait, which another thread may do.
+Rest = Callable[[], object]
+Write = Callable[[Connection, Sequence[Row]], Rest]
 
 
 class Dialect:
@@ -155,11 +158,7 @@ class Dialect:
         return f"INSERT INTO {self.table(shape.table)} ({names}) VALUES ({marks})"  # noqa: S608
 
     def _many(self, sql: str) -> Write:
-        return lambda connection, rows: _execute_many(connection, sql, rows)
-
-
-def _execute_many(connection: Connection, sql: str, rows: Sequence[Row]) -> None:
-    connection.exec_driver_sql(sql, list(rows))
+        return lambda connection, rows: partial(connection.exec_driver_sql, sql, list(rows))
 
 
 def _then(first: Convert | None, second: Convert | None) -> Convert | None:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from sqlalchemy import Connection, RootTransaction
 
 from connectors.jdbc.copy_text import copy_text
-from connectors.jdbc.dialects import Dialect, Row, Write, on_conflict
+from connectors.jdbc.dialects import Dialect, Rest, Row, Write, on_conflict
 from connectors.jdbc.kinds import Convert, Kind, kind_of, to_json
 from connectors.jdbc.shapes import Column, Shape
 
@@ -95,7 +96,7 @@ class PostgresDialect(Dialect):
         run = statement(stage)
         last: RootTransaction | None = None
 
-        def write(connection: Connection, rows: Sequence[Row]) -> None:
+        def write(connection: Connection, rows: Sequence[Row]) -> Rest:
             nonlocal last
             raw = _driver(connection)
             raw.execute(create)
@@ -103,8 +104,8 @@ class PostgresDialect(Dialect):
             if last is transaction:
                 raw.execute(f"TRUNCATE {stage}")
             last = transaction
-            _copy(connection, f"{stage} ({names})", rows)
-            raw.execute(run)
+            _copy(connection, f"{stage} ({names})", rows)()
+            return lambda: raw.execute(run)
 
         return write
 
@@ -114,14 +115,17 @@ def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-def _copy(connection: Connection, into: str, rows: Sequence[Row]) -> None:
+def _copy(connection: Connection, into: str, rows: Sequence[Row]) -> Rest:
+    """Send them; what is left is the server's word that it has them."""
     raw = _driver(connection)
     text = copy_text(rows)
     data = None if text is None else text.encode(raw.info.encoding)
-    with raw.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN") as copy:
+    with ExitStack() as opened:
+        cursor = opened.enter_context(raw.cursor())
+        copy = opened.enter_context(cursor.copy(f"COPY {into} FROM STDIN"))
         if data is not None:
-            # Faster than row by row through the driver.
-            copy.write(data)
-            return
-        for row in rows:
-            copy.write_row(row)
+            copy.write(data)  # faster than row by row through the driver
+        else:
+            for row in rows:
+                copy.write_row(row)
+        return opened.pop_all().close

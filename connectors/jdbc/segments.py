@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from connect import Schema, SinkRecord
-from connectors.jdbc.dialects import Write
+from connectors.jdbc.dialects import Rest, Write
 from connectors.jdbc.kinds import Convert
 from connectors.jdbc.rows import Row, RowMaker
 from connectors.jdbc.shapes import TableName
@@ -54,12 +54,12 @@ class Segment:
         segment.rows = dict(zip(keys if by_key else range(len(rows)), rows, strict=True))
         return segment
 
-    def run(self, connection: Connection, size: int) -> None:
-        """Write it, so many rows at a time."""
+    def parts(self, size: int) -> Iterator[tuple[Write, Sequence[Row]]]:
+        """What is to be written, in order, so many rows at a time."""
         if self.delete is not None:
-            _in_chunks(self.delete, connection, list(self.deleted), size)
-        if self.write is not None and self.rows:
-            _in_chunks(self.write, connection, list(self.rows.values()), size)
+            yield from _in_chunks(self.delete, list(self.deleted), size)
+        if self.write is not None:
+            yield from _in_chunks(self.write, list(self.rows.values()), size)
 
     def takes(self, plan: Plan, *, by_key: bool) -> bool:
         if plan.is_delete:
@@ -93,6 +93,22 @@ def in_segments(items: Sequence[Item], *, by_key: bool) -> list[Segment]:
     return segments
 
 
-def _in_chunks(write: Write, connection: Connection, rows: Sequence[Row], size: int) -> None:
+def _in_chunks(
+    write: Write, rows: Sequence[Row], size: int
+) -> Iterator[tuple[Write, Sequence[Row]]]:
     for begin in range(0, len(rows), size):
-        write(connection, rows[begin : begin + size])
+        yield write, rows[begin : begin + size]
+
+
+def begin(connection: Connection, segments: Iterable[Segment], size: int) -> Rest:
+    """Write them all, up to what is left to do at last."""
+    rest: Rest = _nothing
+    for segment in segments:
+        for write, rows in segment.parts(size):
+            rest()
+            rest = write(connection, rows)
+    return rest
+
+
+def _nothing() -> None:
+    pass

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import repeat
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from sqlalchemy import Connection
 
@@ -24,12 +26,12 @@ from connect import (
     SinkTask,
     TopicPartition,
 )
-from connectors.jdbc.database import Database, is_database_error, is_passing, reason, url_of
-from connectors.jdbc.dialects import Dialect, Write, dialect_of
+from connectors.jdbc.database import Database, is_passing, reason, url_of
+from connectors.jdbc.dialects import Dialect, Rest, Write, dialect_of
 from connectors.jdbc.envelope import is_envelope, unwrap
 from connectors.jdbc.inferred import UNKNOWN, InferredSchemas
 from connectors.jdbc.rows import PkMode, Row, row_maker
-from connectors.jdbc.segments import Item, Plan, Segment, in_segments
+from connectors.jdbc.segments import Item, Plan, Segment, begin, in_segments
 from connectors.jdbc.shapes import Shape, TableName
 from connectors.jdbc.sink_config import SINK_CONFIG, SinkSettings, check_sink
 from connectors.jdbc.tables import Tables
@@ -39,12 +41,24 @@ log = logging.getLogger(__name__)
 
 _MOST_PLANS = 1000
 
+Records = Callable[[], list[SinkRecord]]
+
+
+class _UnderWay(NamedTuple):
+    """A batch that the database works on."""
+
+    done: Future[None]
+    records: Records
+
 
 class JdbcSinkTask(SinkTask):
     """Writes each batch in one transaction.
 
     A batch that the database refuses is halved, within the transaction, until the guilty records
     stand alone; these are reported. One that fails for a reason that may pass is tried again.
+
+    A server works on a batch while the task makes rows of the next one. Whether it took the batch
+    is known when the next one comes, or offsets are to be committed.
     """
 
     def start(self, config: Config) -> None:
@@ -64,26 +78,62 @@ class JdbcSinkTask(SinkTask):
         self._inferred = InferredSchemas()
         self._envelopes: dict[int, tuple[Schema | None, bool]] = {}
         self._retries_left = settings.retries
+        self._under_way: _UnderWay | None = None
+        self._unwritten: Records | None = None  # of a batch that failed
+        self._waiter: ThreadPoolExecutor | None = None
+        if database.dialect != "sqlite" and self._knows_the_guilty():
+            self._waiter = ThreadPoolExecutor(1, "waits")
         database.connect(config["connection.attempts"], config["connection.backoff.ms"])
 
+    def _knows_the_guilty(self) -> bool:
+        """Whether it matters to nobody else in which call of `put` a batch is refused.
+
+        Without a reporter the framework finds out which records are guilty, if they may be skipped.
+        """
+        reports = self.context.errant_record_reporter is not None
+        return reports or self.context.config.get("errors.tolerance") != "all"
+
     def put(self, records: list[SinkRecord]) -> None:
-        if records:
-            self._attempt(lambda: self._put(records))
+        self._attempt(lambda: self._put(records) if records else self._make_up())
 
     def put_batch(self, batch: SinkBatch) -> None:
         self._attempt(lambda: self._put_columns(batch))
 
-    def _attempt(self, put: Callable[[], None]) -> None:
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:  # noqa: ARG002
+        self._attempt(self._make_up)
+
+    def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """All of them; without those of a batch that failed, which the next `put` sees to."""
         try:
-            put()
+            self._make_up()
+        except Exception as error:  # noqa: BLE001 - the next put meets it again, and tells
+            log.warning("Offsets of a batch are not committed: %s", reason(error))
+            self._database.drop()
+        first: dict[TopicPartition, int] = {}
+        for record in self._unwritten() if self._unwritten is not None else ():
+            first.setdefault(_partition(record), record.offset)
+        return {p: min(offset, first.get(p, offset)) for p, offset in offsets.items()}
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        self._settle()
+        if self._unwritten is not None:
+            left = [r for r in self._unwritten() if _partition(r) not in partitions]
+            self._unwritten = (lambda: left) if left else None
+
+    def _attempt(self, step: Callable[[], None]) -> None:
+        try:
+            step()
         except Exception as error:
+            self._settle()  # before its connection goes
             self._database.drop()
             if not is_passing(error):
                 raise
             self._try_later(error)
-        self._retries_left = self._settings.retries
 
     def stop(self) -> None:
+        thread = getattr(self, "_waiter", None)
+        if thread is not None:
+            thread.shutdown()
         database = getattr(self, "_database", None)
         if database is not None:
             database.close()
@@ -92,7 +142,8 @@ class JdbcSinkTask(SinkTask):
 
     def _put(self, records: list[SinkRecord]) -> None:
         items = self._items(records)
-        self._write_or_narrow(in_segments(items, by_key=self._by_key), lambda: records)
+        fit = [original for original, *_ in items]
+        self._begin(in_segments(items, by_key=self._by_key), lambda: fit)
 
     def _put_columns(self, batch: SinkBatch) -> None:
         """The same without a record for each row, where only values make them."""
@@ -103,28 +154,70 @@ class JdbcSinkTask(SinkTask):
         if segment is None:
             self._put(batch.records)
         else:
-            self._write_or_narrow([segment], lambda: batch.records)
+            self._begin([segment], lambda: batch.records)
 
-    def _write_or_narrow(
-        self, segments: Sequence[Segment], records: Callable[[], list[SinkRecord]]
-    ) -> None:
+    def _begin(self, segments: Sequence[Segment], records: Records) -> None:
+        """Have it written, after the batch before."""
+        self._make_up()
+        if self._waiter is None:
+            self._write_or_narrow(segments, records)
+            return
+        try:
+            with ExitStack() as transaction:
+                connection = self._database.connection()
+                transaction.enter_context(connection.begin())
+                rest = begin(connection, segments, self._settings.batch_size)
+                ending = transaction.pop_all()
+        except Exception as error:  # noqa: BLE001 - raised again unless a record is to blame
+            self._put_without_guilty(error, records)
+        else:
+            self._under_way = _UnderWay(self._waiter.submit(_end, rest, ending), records)
+
+    def _settle(self) -> None:
+        """Wait for the batch under way."""
+        batch, self._under_way = self._under_way, None
+        if batch is None:
+            return
+        error = batch.done.exception()
+        if error is None:
+            self._retries_left = self._settings.retries
+        else:
+            log.debug("A batch was not written: %s", reason(error))
+            self._unwritten = batch.records
+            if is_passing(error):
+                self._database.drop()
+
+    def _make_up(self) -> None:
+        """Have all batches written that came before, and be told now what is wrong with them."""
+        self._settle()
+        if self._unwritten is not None:
+            items = self._items(self._unwritten())
+            self._write_or_narrow(in_segments(items, by_key=self._by_key), self._unwritten)
+            self._unwritten = None
+
+    def _write_or_narrow(self, segments: Sequence[Segment], records: Records) -> None:
         connection = self._database.connection()
         try:
             with connection.begin():
-                self._write(connection, segments)
-        except Exception as error:
-            if not _is_refusal(error):
-                raise
-            if self.context.errant_record_reporter is None:
-                raise _refused(error) from error
-            self._put_without_guilty(connection, records())
+                begin(connection, segments, self._settings.batch_size)()
+        except Exception as error:  # noqa: BLE001 - raised again unless a record is to blame
+            self._put_without_guilty(error, records)
+        self._retries_left = self._settings.retries
 
-    def _put_without_guilty(self, connection: Connection, records: list[SinkRecord]) -> None:
-        """Write what can be written. The tables may have changed, so they are looked at again."""
+    def _put_without_guilty(self, error: Exception, records: Records) -> None:
+        """Write what can be written, if some record is to blame for the error.
+
+        The tables may have changed, so they are looked at again.
+        """
+        if not _is_refusal(error):
+            raise error
+        if self.context.errant_record_reporter is None:
+            raise _refused(error) from error
         self._tables.forget()
         self._plans.clear()
         self._writers.clear()
-        items = self._items(records)
+        items = self._items(records())
+        connection = self._database.connection()
         with connection.begin():
             self._narrow(connection, items)
 
@@ -133,7 +226,8 @@ class JdbcSinkTask(SinkTask):
             return
         savepoint = connection.begin_nested()
         try:
-            self._write(connection, in_segments(items, by_key=self._by_key))
+            segments = in_segments(items, by_key=self._by_key)
+            begin(connection, segments, self._settings.batch_size)()
         except Exception as error:
             if not _is_refusal(error):
                 raise
@@ -146,10 +240,6 @@ class JdbcSinkTask(SinkTask):
                 self._narrow(connection, items[middle:])
         else:
             savepoint.commit()
-
-    def _write(self, connection: Connection, segments: Iterable[Segment]) -> None:
-        for segment in segments:
-            segment.run(connection, self._settings.batch_size)
 
     def _try_later(self, error: Exception) -> NoReturn:
         text = f"{self._database.name}: {reason(error)}"
@@ -261,6 +351,7 @@ class JdbcSinkTask(SinkTask):
                     "The record has no value. Set delete.enabled=true and pk.mode=record_key to "
                     "have it delete its row"
                 )
+            self._settle()  # which leaves the connection to us
             if tombstone and self._tables.get(self._table(record.topic)) is None:
                 return None
         return self._known_plan(record.topic, key_schema, value_schema, tombstone=tombstone)
@@ -271,6 +362,7 @@ class JdbcSinkTask(SinkTask):
         kind = (topic, id(key_schema), id(value_schema), tombstone)
         plan = self._plans.get(kind)
         if plan is None:
+            self._settle()  # which leaves the connection to us
             plan = self._made_plan(topic, key_schema, value_schema, tombstone=tombstone)
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
@@ -367,11 +459,18 @@ def _unknown_fields(schema: Schema | None) -> frozenset[str]:
     return frozenset(field.name for field in schema.fields if field.schema.name == UNKNOWN)
 
 
+def _end(rest: Rest, transaction: ExitStack) -> None:
+    with transaction:
+        rest()
+
+
 def _is_refusal(error: Exception) -> bool:
     """Whether some record is to blame: the database, or the driver, will not have its values."""
-    if is_database_error(error):
-        return not is_passing(error)
-    return isinstance(error, (ValueError, TypeError, OverflowError))
+    return not is_passing(error) and not isinstance(error, MemoryError)
+
+
+def _partition(record: SinkRecord) -> TopicPartition:
+    return TopicPartition(record.original_topic, record.original_partition)
 
 
 def _refused(error: Exception) -> DataError:

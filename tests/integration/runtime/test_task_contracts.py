@@ -52,6 +52,38 @@ def test_batch_by_columns_comes_again_as_records(worker, connect, topic, produce
     assert sum(event["n"] for event in taken) + len(puts(path)) == 1000
 
 
+def test_retriable_error_without_records_holds_nothing_up(scripted, topic, produce):
+    """put() may ask to be called again when it was given nothing; what comes then is delivered."""
+    produce(topic, values(None, None))
+    _, path = scripted(hold="idle")
+    wait_for(lambda: {"idle": True} in json_lines(path), "a put without records", 60)
+    produce(topic, values(None, None))
+    wait_for(lambda: puts(path) == [0, 1, 0, 1], lambda: f"what came later; {puts(path)}", 60)
+
+
+def test_record_of_the_batch_before_may_be_reported(
+    scripted, topic, make_topic, produce, consume_all
+):
+    """A task that writes in the background learns late whom to blame: the letter is the same."""
+    letters = make_topic("dlq")
+    sent = values(None, "report later", None)
+    produce(topic, sent)
+    _, path = scripted(
+        **{
+            "consumer.override.max.poll.records": 1,
+            "errors.tolerance": "all",
+            "errors.deadletterqueue.topic.name": letters,
+            "errors.deadletterqueue.topic.replication.factor": 1,
+            "errors.deadletterqueue.context.headers.enable": "true",
+        }
+    )
+    wait_for(lambda: puts(path) == [0, 1, 2], lambda: f"all records; {puts(path)}", 60)
+    (letter,) = consume_all(letters, 1)
+    assert letter.value() == sent[1]
+    assert dict(letter.headers())["__connect.errors.offset"] == b"1"
+    assert dict(letter.headers())["__connect.errors.exception.message"] == b"seen too late"
+
+
 def test_task_may_go_back(scripted, topic, produce):
     """After context.offset() the records from there come again."""
     produce(topic, values(None, None, "rewind"))

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from connect import ConfigDef, RetriableError, SinkConnector, SinkTask, TopicPartition
+from connect import ConfigDef, DataError, RetriableError, SinkConnector, SinkTask, TopicPartition
 
 
 class ScriptedTask(SinkTask):
@@ -12,6 +12,7 @@ class ScriptedTask(SinkTask):
     def start(self, config):
         self.path = Path(config["file"])
         self.done = set()
+        self.kept = []  # to be reported
         self.hold = config["hold"]
 
     def tell(self, **event):
@@ -25,6 +26,13 @@ class ScriptedTask(SinkTask):
         self.tell(close=sorted(p.partition for p in partitions))
 
     def put(self, records):
+        for record in self.kept:
+            self.context.errant_record_reporter.report(record, DataError("seen too late"))
+        self.kept = []
+        if not records and self.hold == "idle" and "idle" not in self.done:
+            self.done.add("idle")
+            self.tell(idle=True)
+            raise RetriableError("not now")
         for record in records:
             do = record.value.get("do")
             first = (do, record.offset) not in self.done
@@ -39,6 +47,8 @@ class ScriptedTask(SinkTask):
                 self.context.request_commit()
             if do == "pause" and first:
                 self.context.pause(place)
+            if do == "report later":
+                self.kept.append(record)
             self.tell(put=record.value["n"])
         if not records and self.hold == "resume":
             self.context.resume(*self.context.assignment)
@@ -72,5 +82,5 @@ class ScriptedSink(SinkConnector):
     config_def = (
         ConfigDef()
         .define("file", doc="Where events go.")
-        .define("hold", default="", doc="one: the last record is never safe. resume: see put().")
+        .define("hold", default="", doc="one: the last record is never safe. Else see put().")
     )

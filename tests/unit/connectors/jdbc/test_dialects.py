@@ -25,7 +25,7 @@ class Told:
 
 def told(write, rows):
     connection = Told()
-    write(connection, rows)
+    write(connection, rows)()
     return connection.sql, connection.rows
 
 
