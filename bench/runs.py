@@ -153,7 +153,14 @@ class Bench:
         new = NewTopic(name, partitions, replication_factor=1)
         for done in self.admin.create_topics([new]).values():
             done.result(30)
+        # Who asks for a partition before the broker knows of it is told half a minute later.
+        while not self._has_leaders(name):
+            time.sleep(LOOK_SECONDS)
         return name
+
+    def _has_leaders(self, topic: str) -> bool:
+        found = self._looker.list_topics(topic, timeout=30).topics[topic]
+        return found.error is None and all(p.leader >= 0 for p in found.partitions.values())
 
     def filled(
         self,

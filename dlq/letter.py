@@ -36,10 +36,10 @@ RawHeader = tuple[str, bytes | None]
 
 def error_headers(failure: Failure, connector: str, task: int) -> list[RawHeader]:
     """The headers that tell where a record lay and why it failed."""
-    error = failure.error
+    error, record = failure.error, failure.record
     message = str(error)
     return [
-        *_place(failure.record),
+        *(_source(record) if isinstance(record, SourceRecord) else _place(record)),
         *_same_for_many(connector, task, failure.stage, failure.class_name, class_name_of(error)),
         (MESSAGE, message.encode("utf-8", "replace") if message else None),
         (STACKTRACE, format_trace(error).encode("utf-8", "replace")),
@@ -59,17 +59,17 @@ def _same_for_many(
     )
 
 
-def _place(record: Any) -> list[RawHeader]:
-    if isinstance(record, SourceRecord):
-        return [
-            (TOPIC, record.topic.encode()),
-            (SOURCE_PARTITION, _plain(record.source_partition)),
-            (SOURCE_OFFSET, _plain(record.source_offset)),
-        ]
-    return [
-        *_partition(record.topic(), record.partition() or 0),
-        (OFFSET, b"%d" % (record.offset() or 0)),
-    ]
+def _source(record: SourceRecord) -> tuple[RawHeader, ...]:
+    return (
+        (TOPIC, record.topic.encode()),
+        (SOURCE_PARTITION, _plain(record.source_partition)),
+        (SOURCE_OFFSET, _plain(record.source_offset)),
+    )
+
+
+def _place(record: Any) -> tuple[RawHeader, ...]:
+    offset = (OFFSET, b"%d" % (record.offset() or 0))
+    return *_partition(record.topic(), record.partition() or 0), offset
 
 
 @lru_cache(256)

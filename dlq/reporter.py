@@ -122,8 +122,7 @@ class DeadLetters:
         self._closed.set()
 
     def _send(self, producer: Producer, failure: Failure, delivered: Callable[..., None]) -> None:
-        letter = letter_of(failure.record)
-        headers = letter.headers
+        key, value, headers, timestamp = letter_of(failure.record)
         if self._with_headers:
             headers += error_headers(failure, self._connector, self._task)
         self.requests += 1
@@ -131,12 +130,12 @@ class DeadLetters:
             try:
                 producer.produce(
                     self.topic,
-                    letter.value,
-                    letter.key,
+                    value,
+                    key,
                     -1,
                     delivered,
                     None,
-                    letter.timestamp or 0,  # 0: now
+                    timestamp or 0,  # 0: now
                     headers,  # type: ignore[arg-type] # an invariant list
                 )
             except BufferError:

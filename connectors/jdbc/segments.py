@@ -96,8 +96,8 @@ def in_segments(items: Sequence[Item], *, by_key: bool) -> list[Segment]:
 def _in_chunks(
     write: Write, rows: Sequence[Row], size: int
 ) -> Iterator[tuple[Write, Sequence[Row]]]:
-    for begin in range(0, len(rows), size):
-        yield write, rows[begin : begin + size]
+    for first in range(0, len(rows), size):
+        yield write, rows[first : first + size]
 
 
 def begin(connection: Connection, segments: Iterable[Segment], size: int) -> Rest:

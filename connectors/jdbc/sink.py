@@ -436,7 +436,8 @@ def _rows(plan: Plan, columns: Sequence[Sequence[Any]]) -> tuple[list[Row], list
             raise DataError(
                 f"The record has no value for the key column {column.name} of {plan.table}"
             )
-    keys: list[Row] = [row[: len(names)] for row in rows] if names else [()] * len(rows)
+    parts = len(names)
+    keys: list[Row] = [row[:parts] for row in rows] if names else [()] * len(rows)
     set(keys)  # raises if a key is no key
     return rows, keys
 

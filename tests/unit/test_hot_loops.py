@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import Producer
 
-from connect import Schema, SourceBatch, SourceRecord
+from connect import Columns, Schema, SinkBatch, SourceBatch, SourceRecord
 from connect.config.connector import framework_settings
 from connect.data.java_lines import java_lines_of as lines_by_columns
 from connect.pipeline import (
@@ -24,7 +24,9 @@ from connect.pipeline import (
 )
 from connect.runtime.source import SourceLoop
 from connect.runtime.tolerance import Tolerance
+from connect.testing import SinkHarness
 from connectors.file.sink import _lines as lines_of
+from connectors.jdbc.sink import JdbcSinkConnector
 
 COUNT = 1000
 APACHE = "org.apache.kafka.connect"
@@ -132,6 +134,29 @@ def test_calls_of_a_sink_by_columns_with_poison():
     """Every tenth record fails; the good ones do not pay for it."""
     pipeline, batch = sink(SINK), messages(every_tenth_is_poison=True)
     assert calls(lambda: pipeline.run_batch(batch)) - COLUMN_METHODS < 6
+
+
+def test_calls_of_structs_by_columns():
+    """One look at where each envelope begins."""
+    schema = b'{"type":"struct","fields":[{"field":"id","type":"int64"}]}'
+    value = b'{"schema":%b,"payload":{"id":1}}' % schema
+    batch = [RawMessage("t", value, b"key") for _ in range(COUNT)]
+    pipeline = sink({**JSON, "value.converter.schemas.enable": "true"})
+    assert pipeline.run_batch(batch)[0].columns is not None
+    assert calls(lambda: pipeline.run_batch(batch)) - COLUMN_METHODS < 1.5
+
+
+def test_calls_of_rows_for_a_database(tmp_path):
+    """Columns become rows without a call for each."""
+    schema = Schema.struct().field("id", Schema.INT64).field("name", Schema.STRING).build()
+    fields = {"id": [*range(COUNT)], "name": ["x"] * COUNT}
+    batch = SinkBatch(COUNT, Columns(schema, fields), list, "t")
+    config = {
+        "connection.url": f"sqlite:///{tmp_path}/out.db", "auto.create": "true",
+        "insert.mode": "upsert", "pk.mode": "record_value", "pk.fields": "id",
+    }  # fmt: skip
+    with SinkHarness(JdbcSinkConnector, config) as harness:
+        assert calls(lambda: harness.task._segment(batch)) < 0.5
 
 
 class Batch(list):
