@@ -38,7 +38,7 @@ def _worker() -> Any:
 def _load_parts_only(*packages: str) -> None:
     """Let modules of a package be imported without all of the others, which the package loads.
 
-    It does so only when it is itself asked for something.
+    It does so only when it is itself asked for something that none of the loaded ones defines.
     """
     for name in packages:
         spec = importlib.util.find_spec(name)
@@ -46,6 +46,10 @@ def _load_parts_only(*packages: str) -> None:
         package = importlib.util.module_from_spec(spec)
 
         def load(attribute: str, package: Any = package) -> Any:
+            for part in [part for part in sys.modules if part.startswith(f"{package.__name__}.")]:
+                found = vars(sys.modules[part]).get(attribute)
+                if getattr(found, "__module__", None) == part:
+                    return found
             del package.__getattr__
             package.__spec__.loader.exec_module(package)
             return getattr(package, attribute)

@@ -12,6 +12,8 @@ start._load_parts_only("kafka", "uvicorn")
 with start.lean_fastapi():
     import penstock.worker
 import connect.cluster.distributed, connect.cluster.standalone
+from uvicorn.config import Config
+Config(lambda: None, http="h11", lifespan="off").load()
 """
 
 
