@@ -46,6 +46,9 @@ WRITE_AGAIN = (
 WRITE_SECONDS = 30.0
 _POLL_SECONDS = 0.1
 _RETRY_SECONDS = 0.1
+# How long a client gets to tell where a topic ends before another one is asked, which gets twice as
+# long. One that met a new topic too early answers only when its time is up.
+_FIRST_ANSWER_SECONDS = 0.5
 # An empty fetch is answered after so long. It is also what a reader waits for when the end of the
 # topic is a transaction's marker, which it never gets to see.
 _FETCH_WAIT_MS = 250
@@ -204,14 +207,17 @@ class KafkaLog:
         end = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         wanted = {TopicPartition(self.topic.name, p): end for p in self._reached}
         deadline = time.monotonic() + seconds
+        patience = _FIRST_ANSWER_SECONDS
         while self._consumer is not None:
             admin = self._admin = self._admin or self._new_admin()
-            left = max(0.1, deadline - time.monotonic())
+            wait = max(0.1, min(patience, deadline - time.monotonic()))
             answers = admin.list_offsets(
-                wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=left
+                wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=wait
             )
             try:
-                return {tp.partition: found.result(left).offset for tp, found in answers.items()}
+                # Its own time limit comes first: it says what it has waited for.
+                found = {tp.partition: each.result(wait + 1) for tp, each in answers.items()}
+                return {partition: each.offset for partition, each in found.items()}
             except (KafkaException, TimeoutError) as error:
                 if not _is_passing(error) or time.monotonic() + _RETRY_SECONDS > deadline:
                     raise ConnectError(
@@ -219,9 +225,11 @@ class KafkaLog:
                         f"{error}"
                     ) from error
                 # A topic that was just made, or whose broker just left, has no leader for a moment.
-                # librdkafka's admin client goes on asking the one it knew: a new client asks anew.
+                # librdkafka's admin client goes on asking the one it knew, or waits for one for as
+                # long as it may: a new client asks anew.
                 time.sleep(_RETRY_SECONDS)
                 self._admin = None
+                patience *= 2
         raise ConnectError(f"Topic {self.topic.name} is not open")
 
     def _new_admin(self) -> AdminClient:
@@ -399,6 +407,7 @@ def _is_passing(error: Exception) -> bool:
         KafkaError.FENCED_LEADER_EPOCH,
         KafkaError.UNKNOWN_LEADER_EPOCH,  # the broker has yet to hear that the topic is new
         KafkaError._TRANSPORT,
+        KafkaError._TIMED_OUT,
     }
 
 
