@@ -146,6 +146,9 @@ def test_lost_connection_is_made_anew(table):
         sink.task._database.connection().rollback()
         table.run(f"KILL {own}")
         sink.put(row(2), schema=ROW)
+        sink.flush()
+        again = sink.task._database.connection().exec_driver_sql("SELECT connection_id()").scalar()
+    assert again != own
     assert sink.reported == []
     assert [r[0] for r in table.rows()] == [1, 2]
 
