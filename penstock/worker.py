@@ -18,7 +18,7 @@ from connect.javalang.errors import PropertiesError
 from connect.javalang.properties import read_properties
 from connect.plugins import Plugins
 from connect.runtime.log import set_process_context, set_up_logging
-from connect.runtime.memory import give_back, use_few_arenas
+from connect.runtime.memory import give_back, tune_allocation
 from penstock.errors import UserError, tell
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ def _load(properties: Path, *, distributed: bool) -> WorkerConfig:
         raise UserError(f"{properties}: {error}") from error
     set_up_logging(config.raw)
     set_process_context("[worker] ")
-    use_few_arenas()
+    tune_allocation()
     return config
 
 

@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 from connect.errors import WorkerStateError
 from connect.plugins.builtin import builtin_plugins
-from connect.runtime.memory import use_few_arenas
+from connect.runtime.memory import tune_allocation
 
 # What every task needs, and the smallest connectors.
 _PRELOAD = (
@@ -135,7 +135,7 @@ fork_server = ForkServer()
 
 def serve(handle: int) -> NoReturn:
     """The process's main function: load, then fork on request."""
-    use_few_arenas()  # here and in all children
+    tune_allocation()  # here and in all children
     name_process("forkserver")
     for name in _PRELOAD:
         importlib.import_module(name)
