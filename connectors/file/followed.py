@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 # One read. Large enough that the cost is in the lines and not in the calls, small enough that a
 # task holds little more than this in memory.
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 18
 
 _STDIN_WAIT_SECONDS = 0.25
 

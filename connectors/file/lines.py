@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
 
 log = logging.getLogger(__name__)
 
@@ -14,14 +16,40 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _REPLACEMENT = "\ufffd".encode()
 
 
-class Lines(NamedTuple):
-    """Lines and, for each, the position in the file after its line end."""
+@dataclass(frozen=True)
+class Lines:
+    """Lines that follow each other in a file, and the positions where they begin and end."""
 
     texts: list[str]
-    ends: list[int]
+    start: int = 0
+    end: int = 0
+    # Of each, with its line end; None if it is a byte for a character, and one for the line end.
+    sizes: list[int] | None = None
+
+    def end_of(self, index: int) -> int:
+        """The position after this one; for the last one without counting."""
+        return self.end if index == len(self.texts) - 1 else self.ends[index]
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """The position after each."""
+        sizes = self.sizes or [len(text) + 1 for text in self.texts]
+        return [*accumulate(sizes, initial=self.start)][1:]
+
+    def parts(self, count: int) -> Iterator[Lines]:
+        """The same, some at a time. Of each no more is looked at than where it ends."""
+        end = self.start
+        for begin in range(0, len(self.texts), count):
+            start, texts, sizes = end, self.texts[begin : begin + count], None
+            if self.sizes is None:
+                end += sum(map(len, texts)) + len(texts)
+            else:
+                sizes = self.sizes[begin : begin + count]
+                end += sum(sizes)
+            yield Lines(texts, start, end, sizes)
 
 
-NO_LINES = Lines([], [])
+NO_LINES = Lines([])
 
 
 class LineSplitter:
@@ -59,27 +87,26 @@ class LineSplitter:
         self._unfinished = []
         if not rest:
             return NO_LINES
-        end = self._position + len(rest)
         text = self._decode(rest).removesuffix("\r")
-        self._position = end
-        return Lines([text], [end])
+        return self._found([text], len(rest), [len(rest)])
 
     def _split(self, block: bytes) -> Lines:
         text = self._decode(block)
+        sizes: list[int] | None = None
         if b"\r" in block:
             sizes = [len(line) for line in block.splitlines(keepends=True)]
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-            texts = text.split("\n")
-        else:
-            texts = text.split("\n")
-            counted = texts if block.isascii() else block.split(b"\n")
-            sizes = [len(line) + 1 for line in counted]
+        elif not block.isascii():
+            sizes = [len(line) + 1 for line in block.split(b"\n")]
             sizes.pop()
+        texts = text.split("\n")
         texts.pop()  # what follows the last line end: nothing
-        ends = list(accumulate(sizes, initial=self._position))
-        self._position = ends[-1]
-        del ends[0]
-        return Lines(texts, ends)
+        return self._found(texts, len(block), sizes)
+
+    def _found(self, texts: list[str], size: int, sizes: list[int] | None) -> Lines:
+        start = self._position
+        self._position += size
+        return Lines(texts, start, self._position, sizes)
 
     def _decode(self, block: bytes) -> str:
         try:

@@ -45,30 +45,26 @@ class FileStreamSourceTask(SourceTask):
         self._partition = {FILENAME: self._file}
         self._input: LineInput | None = None
         # Lines read and not yet handed out, up to one block of them.
-        self._ready = NO_LINES
-        self._handed_out = 0
+        self._ready = NO_LINES.parts(self._batch_size)
         self._wait = _FIRST_WAIT_SECONDS
 
     def poll(self) -> SourceBatch | None:
-        if self._handed_out >= len(self._ready.texts):
-            self._ready = self._lines().read()
-            self._handed_out = 0
-            if not self._ready.texts:
+        lines = next(self._ready, None)
+        if lines is None:
+            self._ready = self._lines().read().parts(self._batch_size)
+            lines = next(self._ready, None)
+            if lines is None:
                 time.sleep(self._wait)
                 self._wait = min(2 * self._wait, _LONGEST_WAIT_SECONDS)
                 return None
             self._wait = _FIRST_WAIT_SECONDS
-        begin, end = self._handed_out, self._handed_out + self._batch_size
-        self._handed_out = end
-        texts, ends = self._ready.texts[begin:end], self._ready.ends[begin:end]
-        tracked = self._file is not None
         return SourceBatch(
             self._topic,
-            texts,
+            lines.texts,
             schema=Schema.STRING,
             timestamp=time.time_ns() // 1_000_000,
             source_partition=self._partition,
-            offset_of=lambda i: {POSITION: ends[i] if tracked else None},
+            offset_of=lambda i: {POSITION: lines.end_of(i) if self._file is not None else None},
         )
 
     def stop(self) -> None:

@@ -28,6 +28,10 @@ def expected_lines(data):
     return lines, ends
 
 
+def found(lines):
+    return lines.texts, lines.ends
+
+
 @given(PIECES.map(b"".join), st.lists(st.integers(1, 40)))
 @example(b"a\r\nb", [2])
 @example(b"a\rb\r", [2, 3])
@@ -36,9 +40,9 @@ def test_lines_and_their_ends_do_not_depend_on_how_the_bytes_arrive(data, cuts):
     splitter = LineSplitter("x")
     texts, ends = [], []
     for block in split_at(data, cuts):
-        found = splitter.feed(block)
-        texts += found.texts
-        ends += found.ends
+        lines = splitter.feed(block)
+        texts += lines.texts
+        ends += lines.ends
     assert (texts, ends) == expected_lines(data)
 
 
@@ -46,8 +50,8 @@ def test_a_carriage_return_waits_for_what_follows():
     r"""After \r alone the line is not given until it is known whether \n belongs to it."""
     splitter = LineSplitter("x")
     assert splitter.feed(b"a\r").texts == []
-    assert splitter.feed(b"\nb\r") == (["a"], [3])
-    assert splitter.feed(b"c") == (["b"], [5])
+    assert found(splitter.feed(b"\nb\r")) == (["a"], [3])
+    assert found(splitter.feed(b"c")) == (["b"], [5])
 
 
 def test_only_line_ends_of_the_jvm_end_a_line():
@@ -59,7 +63,8 @@ def test_only_line_ends_of_the_jvm_end_a_line():
 
 def test_positions_count_bytes_from_where_reading_began():
     """A letter of two bytes counts two, and the first position is added."""
-    assert LineSplitter("x", 100).feed("ä\nö\n".encode()) == (["ä", "ö"], [103, 106])
+    lines = LineSplitter("x", 100).feed("ä\nö\n".encode())
+    assert found(lines) == (["ä", "ö"], [103, 106])
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_warned_of_once(caplog):
@@ -79,8 +84,8 @@ def test_the_rest_can_be_taken_when_nothing_more_comes():
     """A last line without its end is given by finish, once."""
     splitter = LineSplitter("x")
     splitter.feed(b"a\nlast")
-    assert splitter.finish() == (["last"], [6])
-    assert splitter.finish() == ([], [])
+    assert found(splitter.finish()) == (["last"], [6])
+    assert found(splitter.finish()) == ([], [])
 
 
 def test_a_line_of_many_blocks_is_put_together():
@@ -88,4 +93,18 @@ def test_a_line_of_many_blocks_is_put_together():
     splitter = LineSplitter("x")
     for _ in range(1000):
         assert splitter.feed(b"x" * 1000).texts == []
-    assert splitter.feed(b"\n") == (["x" * 1_000_000], [1_000_001])
+    assert found(splitter.feed(b"\n")) == (["x" * 1_000_000], [1_000_001])
+
+
+@given(PIECES.map(b"".join), st.integers(1, 5))
+def test_lines_in_parts_end_where_they_end_together(data, count):
+    """However they are handed out, each line ends at the same position."""
+    splitter = LineSplitter("x", 7)
+    lines = splitter.feed(data)
+    parts = [*lines.parts(count)]
+    assert all(len(part.texts) <= count for part in parts)
+    assert [text for part in parts for text in part.texts] == lines.texts
+    assert [part.end_of(i) for part in parts for i in range(len(part.texts))] == lines.ends
+    assert [part.end for part in parts] == lines.ends[count - 1 :: count] + (
+        lines.ends[-1:] if len(lines.ends) % count else []
+    )
