@@ -417,7 +417,7 @@ class Converter(Plugin, abc.ABC):
         self,
         topic: str,  # noqa: ARG002
         columns: Columns,  # noqa: ARG002
-    ) -> list[bytes] | None:
+    ) -> Sequence[bytes] | None:
         """The same by columns, without headers; None if records have to tell what is wrong.
 
         Override it where values can be written without an object for each of them.

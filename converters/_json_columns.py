@@ -9,6 +9,7 @@ import msgspec
 
 from connect import DataError, Schema, SerializationError
 from connect.data.columns import Columns
+from connect.data.framed import Framed
 from converters import _jackson
 from converters._compiling import UNUSUAL, NotPlainError
 from converters._json_writing import Book, compile_writer, encode_plain
@@ -102,7 +103,7 @@ class ColumnWriter:
             field.name: compile_writer(field.schema, book).many for field in schema.fields
         }
 
-    def write(self, fields: Mapping[str, Sequence[Any]]) -> list[bytes]:
+    def write(self, fields: Mapping[str, Sequence[Any]]) -> Sequence[bytes]:
         """Raises one of UNUSUAL, DataError or TypeError to pass."""
         writers = self._writers or dict.fromkeys(fields, encode_plain)
         if writers.keys() != fields.keys():
@@ -125,9 +126,6 @@ class ColumnWriter:
         if not varying:
             return around * count
         if len(varying) == 1:
-            # JSON on one line each: framed and cut apart again at once.
-            before, behind = around
-            framed = (behind + b"\n" + before).join(varying[0])
-            return (before + framed + behind).split(b"\n")
+            return Framed(around[0], varying[0], around[1])
         template = b"%b".join(text.replace(b"%", b"%%") for text in around)
         return [*map(template.__mod__, zip(*varying, strict=True))]

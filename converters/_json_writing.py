@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import msgspec
 
 from connect.data import logical
+from connect.data.columns import has_null
 from connect.data.floats import float32
 from connect.data.schema import DECIMAL, Schema, Type
 from connect.errors import DataError
@@ -167,7 +168,7 @@ def compile_writer(schema: Schema, book: Book) -> Writer:
         return escaped(text) if not text.isascii() or b"\\u00" in text else text
 
     def write_many(values: Sequence[Any]) -> list[bytes]:
-        if None in values:
+        if has_null(values):
             raise NotPlainError
         checked = convert(values, list[expected], builtin_types=_AS_THEY_ARE)  # type: ignore[valid-type]
         return encode_many(checked if finish is None else [*map(finish, checked)])
@@ -183,7 +184,8 @@ def encode_many(values: Sequence[Any]) -> list[bytes]:
     lines = _encode_lines(values)
     texts = lines.split(b"\n")
     texts.pop()
-    if not lines.isascii() or b"\\u00" in lines:
+    # One byte is found much sooner than four.
+    if not lines.isascii() or (b"\\" in lines and b"\\u00" in lines):
         texts = [*map(_jackson.with_jackson_escapes, texts)]
     return texts
 

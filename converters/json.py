@@ -18,7 +18,7 @@ from connect import (
     Width,
 )
 from connect.config.validators import one_of_ignoring_case
-from connect.data.columns import Columns
+from connect.data.columns import Columns, has_null
 from connect.plugin import RawHeaders
 from converters import _config, _jackson
 from converters._compiling import UNUSUAL, NotPlainError
@@ -354,7 +354,7 @@ class JsonConverter(AlsoForHeaders):
         self,
         topic: str,  # noqa: ARG002
         columns: Columns,
-    ) -> list[bytes] | None:
+    ) -> Sequence[bytes] | None:
         try:
             return self._column_writer(columns.schema).write(columns.fields)
         except (DataError, TypeError, *UNUSUAL):
@@ -369,7 +369,7 @@ class JsonConverter(AlsoForHeaders):
         return known[1]
 
     def _write_many(self, schema: Schema | None, values: Sequence[Any]) -> list[bytes | None]:
-        if None not in values:
+        if not has_null(values):
             return [*self._writer(schema).many(values)]
         if values.count(None) < len(values) or schema is not None:
             raise NotPlainError

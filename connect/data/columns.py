@@ -13,3 +13,8 @@ class Columns(NamedTuple):
 
     schema: Schema | None
     fields: dict[str, Sequence[Any]]
+
+
+def has_null(values: Sequence[Any]) -> bool:
+    """Whether one is None. That nothing is empty, as in most columns, is found out much sooner."""
+    return not all(values) and None in values

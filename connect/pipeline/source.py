@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from connect.data.columns import Columns
+from connect.data.columns import Columns, has_null
+from connect.data.framed import Framed
 from connect.pipeline.assembly import ConverterPart, Parts, PipelineSpec, assemble
 from connect.pipeline.chain import chain_failure
 from connect.pipeline.failures import Failure, Retry
@@ -35,6 +36,7 @@ class Outgoing(msgspec.Struct):
     keys: Sequence[bytes | None]
     values: Sequence[bytes | None]
     headers: Sequence[RawHeaderList | None]
+    bare: bool = False  # values alone, and none is missing: no keys, no headers, and one timestamp
 
 
 class _Batch(msgspec.Struct):
@@ -102,7 +104,7 @@ class SourcePipeline:
         part, chain = self.parts.value, self.parts.chain
         columns: Columns | None = None
         try:
-            if None in values:
+            if has_null(values):
                 return None
             # A key converter may make something of no key.
             if self.parts.key.converter.from_connect(topic, None, None) is not None:
@@ -124,8 +126,18 @@ class SourcePipeline:
         if written is None:
             return None
         nothing = [None] * count
-        found = headers if any(headers) else nothing  # a list for each would take half of the time
-        return Outgoing(topic, batch, nothing, [batch.timestamp] * count, nothing, written, found)
+        framed = isinstance(written, Framed)
+        bare = framed or not (any(headers) or has_null(written))
+        return Outgoing(
+            topic,
+            batch,
+            partitions=nothing,
+            timestamps=[batch.timestamp] * count,
+            keys=nothing,
+            values=written,
+            headers=nothing if bare else headers,  # a list for each would take half of the time
+            bare=bare,
+        )
 
     def _convert(
         self,
@@ -154,7 +166,8 @@ class SourcePipeline:
             good = [i for i in range(len(records)) if i not in batch.failed]
             columns = [[column[i] for i in good] for column in columns]
             failures += [batch.failed[i] for i in sorted(batch.failed)]
-        return Outgoing(topic, *columns)
+        originals, partitions, timestamps, keys, values, raw = columns
+        return Outgoing(topic, originals, partitions, timestamps, keys, values, raw)
 
     def _headers(self, batch: _Batch, records: list[SourceRecord]) -> None:
         part = self.parts.header
