@@ -11,11 +11,15 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from connect.errors import WorkerStateError
+from connect.errors import ConnectError, WorkerStateError
 from connect.runtime.levels import connector_levels
 from connect.runtime.spec import Pause, Reply, Request, Resume, SetLogLevel, Stop
 
 log = logging.getLogger(__name__)
+
+
+class StoppedError(ConnectError):
+    """The task was told to stop with records in hand. Their offsets are not stored."""
 
 
 def _end_process() -> None:

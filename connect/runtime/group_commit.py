@@ -16,13 +16,14 @@ from typing import Any
 from connect.errors import ConnectError
 from connect.pipeline import Outgoing
 from connect.plugin import SourceTask
+from connect.runtime.control import StoppedError
 from connect.runtime.exactly_once import (
     ABANDON_SECONDS,
     COMMIT_SECONDS,
     ExactlyOnceLoop,
     SourceOffsets,
 )
-from connect.runtime.source import SourceLoop, StoppedError
+from connect.runtime.source import SourceLoop
 
 # What may wait for the committer; more, and a task that is quicker than Kafka fills the memory.
 MOST_RECORDS = 20_000
@@ -69,7 +70,7 @@ class GroupCommitLoop(ExactlyOnceLoop):
         self._converted.append(batch)
 
     def _hand_over(self, records: int) -> None:
-        size = sum(len(value) for batch in self._converted for value in batch.values if value)
+        size = sum(sum(map(len, filter(None, batch.values))) for batch in self._converted)
         with self._changed:
             while not self._changed.wait_for(self._has_room, LOOK_SECONDS):
                 if self._control.stopping:

@@ -295,7 +295,11 @@ class Host:
         where = (self._spec.connector, self._spec.task, self._worker, self._connector_config)
         transactions = self._spec.transactions
         if transactions is None:
-            return SourceLoop(make_producer=partial(clients.source_producer, *where), **common)
+            return SourceLoop(
+                make_producer=partial(clients.source_producer, *where),
+                express=clients.express_terms(*where),
+                **common,
+            )
         boundary = self._settings["transaction.boundary"].lower()
         requests = TransactionRequests() if boundary == "connector" else None
         context.transaction = requests

@@ -14,11 +14,12 @@ from typing import Any, Protocol
 import orjson
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from connect.errors import ConnectError, RetriableError
+from connect.errors import RetriableError
 from connect.pipeline import Failure, Outgoing, RawMessage, SourcePipeline, Stage
 from connect.plugin import Partition, SourceTask, TopicPartition, TransactionContext
 from connect.records import SourceBatch, SourceRecord
-from connect.runtime.control import Control
+from connect.runtime.control import Control, StoppedError
+from connect.runtime.express import Express, Terms
 from connect.runtime.tolerance import OutageError, Tolerance
 from connect.runtime.topics import TopicCreation
 
@@ -33,10 +34,6 @@ DRAIN_SECONDS = 1.0
 
 
 PRODUCER_CLASS = "org.apache.kafka.clients.producer.KafkaProducer"
-
-
-class StoppedError(ConnectError):
-    """The task was told to stop with records in hand. Their offsets are not stored."""
 
 
 class OffsetStore(Protocol):
@@ -84,11 +81,15 @@ class SourceLoop:
         creation: TopicCreation,
         on_state: Callable[[bool], None],
         on_topics: Callable[[set[str]], None],
+        express: Terms | None = None,
     ) -> None:
         self._task = task
         # Only a task that wants to hear of every record's delivery pays for being told.
         self._acknowledge = type(task).commit_record is not SourceTask.commit_record
         self._producer = make_producer(self._delivered, every_delivery=self._acknowledge)
+        self._express: Express | None = None
+        if express is not None and not self._acknowledge:
+            self._express = Express(express, self._producer, self._queue, lambda: control.stopping)
         self._pipeline = pipeline
         self._tolerance = tolerance
         self._control = control
@@ -145,14 +146,20 @@ class SourceLoop:
         if not self._gave_up:
             with self._stoppable():
                 self._commit()
+        self._leave_express()
 
     def abandon(self) -> None:
         """After a failure: nothing more is stored."""
+        self._leave_express()
+
+    def _leave_express(self) -> None:
+        if self._express is not None:
+            self._express.close()
 
     @property
     def active(self) -> int:
         """Records produced and not yet acknowledged."""
-        return len(self._producer)
+        return len(self._producer) + (0 if self._express is None else self._express.pending)
 
     def _poll(self) -> Sequence[SourceRecord]:
         started = time.perf_counter()
@@ -201,12 +208,16 @@ class SourceLoop:
         self._note_offsets(records)
 
     def _produce(self, batch: Outgoing) -> None:
+        self.counts["written"] += len(batch.values)
+        if self._express is None or not self._express.send(batch):
+            self._queue(batch)
+
+    def _queue(self, batch: Outgoing) -> None:
         """Give all to the producer. produce_batch() is no quicker, and knows no headers."""
         count = len(batch.values)
-        self.counts["written"] += count
         columns: list[Sequence[Any]] = [
             [batch.topic] * count,
-            batch.values,
+            [*batch.values],
             batch.keys,
             _with(batch.partitions, -1),
             [*map(self._acknowledger, batch.records)] if self._acknowledge else [None] * count,
@@ -287,9 +298,17 @@ class SourceLoop:
 
     def _drain(self) -> None:
         """Wait until everything that was produced is acknowledged or refused."""
+        if self._express is not None:
+            self._express.settle()
         while self._producer.flush(DRAIN_SECONDS):
             if self._control.stopping:
                 raise StoppedError
+
+    def _settle(self, seconds: float) -> int:
+        """Wait for acknowledgements. How many have not come."""
+        deadline = time.monotonic() + seconds
+        left = 0 if self._express is None else self._express.settle(seconds)
+        return left + self._producer.flush(max(0, deadline - time.monotonic()))
 
     # -- offsets ----------------------------------------------------------------------------
 
@@ -323,7 +342,7 @@ class SourceLoop:
     def _commit(self) -> None:
         started = time.perf_counter()
         self._next_commit = time.monotonic() + self._commit_interval
-        left = self._producer.flush(self._commit_timeout)
+        left = self._settle(self._commit_timeout)
         self._see_to_undelivered()
         if left:
             self.counts["commit_failures"] += 1

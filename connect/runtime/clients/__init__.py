@@ -36,6 +36,8 @@ from connect.runtime.clients.settings import (
     number,
     translate,
 )
+from connect.runtime.express import Terms
+from connect.runtime.record_batch import MOST_RECORDS
 
 log = logging.getLogger(__name__)
 
@@ -248,13 +250,62 @@ _PRODUCER = {
 }
 
 
+# What a source may set without giving up the short way of its batches, and what it must not.
+_EXPRESS = {
+    "acks": {"all", "1"}, "compression.type": {"none"}, "enable.idempotence": {"false"},
+    "security.protocol": {"PLAINTEXT"},
+    **dict.fromkeys((
+        "batch.size", "bootstrap.servers", "client.dns.lookup", "client.id",
+        "connections.max.idle.ms", "delivery.timeout.ms", "enable.metrics.push", "linger.ms",
+        "max.in.flight.requests.per.connection", "message.max.bytes", "metadata.recovery.strategy",
+        "queue.buffering.max.kbytes", "queue.buffering.max.messages", "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms", "request.timeout.ms", "retry.backoff.max.ms", "retry.backoff.ms",
+        "socket.connection.setup.timeout.ms", "socket.nagle.disable", "socket.timeout.ms",
+        "sticky.partitioning.linger.ms", "topic.metadata.refresh.interval.ms",
+    )),
+}  # fmt: skip
+# Of librdkafka; Java's would be a sixtieth, and is no limit where a batch waits for nothing.
+_BATCH_SIZE = 1_000_000
+
+
+def _producer_settings(
+    client_id: str, worker: Mapping[str, str], connector: Mapping[str, str]
+) -> Settings:
+    return _settings(PRODUCER, worker, connector, {**_PRODUCER, "client.id": client_id})
+
+
+def express_terms(
+    name: str, task: int, worker: Mapping[str, str], connector: Mapping[str, str]
+) -> Terms | None:
+    """What the settings of `source_producer` mean for the short way; None if they forbid it."""
+    config = librdkafka_settings(_producer_settings(_source_client(name, task), worker, connector))
+    for key, value in config.items():
+        if key not in _EXPRESS or str(value) not in (_EXPRESS[key] or {str(value)}):
+            return None
+    sizes = [int(config.get(key, _BATCH_SIZE)) for key in ("batch.size", "message.max.bytes")]
+    # What comes back, of one request under way and the next, must find room in the producer.
+    room = 1024 * int(config.get("queue.buffering.max.kbytes", 1024 * 1024))
+    places = int(config.get("queue.buffering.max.messages", 100_000))
+    return Terms(
+        client_id=config["client.id"],
+        acks=-1 if config["acks"] == "all" else 1,
+        answer_seconds=int(config.get("socket.timeout.ms", 30_000)) / 1000,
+        most_bytes=min(room // 2, *sizes),
+        most_records=min(places // 2, MOST_RECORDS),
+    )
+
+
+def _source_client(name: str, task: int) -> str:
+    return f"connector-producer-{name}-{task}"
+
+
 def _producer(
     client_id: str,
     worker: Mapping[str, str],
     connector: Mapping[str, str],
     extra: Mapping[str, Any],
 ) -> Producer:
-    settings = _settings(PRODUCER, worker, connector, {**_PRODUCER, "client.id": client_id})
+    settings = _producer_settings(client_id, worker, connector)
     # As Java's producer chooses, so that records of one key stay on their partition.
     config = {"partitioner": "murmur2_random", **librdkafka_settings(settings), **extra}
     config["error_cb"] = _refusals(settings)
@@ -275,8 +326,9 @@ def source_producer(
     Callbacks for records that were written come only with `every_delivery`: a call for each costs
     a third of the throughput.
     """
-    client_id = f"connector-producer-{name}-{task}"
-    return _producer(client_id, worker, connector, _reports(undelivered, every_delivery))
+    return _producer(
+        _source_client(name, task), worker, connector, _reports(undelivered, every_delivery)
+    )
 
 
 def _reports(undelivered: Callable[..., None], every_delivery: bool) -> dict[str, Any]:
@@ -307,7 +359,7 @@ def exactly_once_producer(
         "delivery.timeout.ms": TRANSACTION_TIMEOUT_MS,
         "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
     }
-    return _producer(f"connector-producer-{name}-{task}", worker, connector, extra)
+    return _producer(_source_client(name, task), worker, connector, extra)
 
 
 def transactional_producer(

@@ -1,0 +1,396 @@
+"""The short way of a source's batches to Kafka: one request for each, written here.
+
+A batch of values alone, as sources make that hand out columns, costs librdkafka three times as much
+as making it. Here it becomes a part of a record batch at once (`record_batch.py`), which goes to
+the leader of a partition. One request is under way at a time; what is polled meanwhile is the next:
+
+    poll ─► convert ─► add to the parcel ─► no request under way? send it ─► poll ─► …
+
+This way knows how to send and nothing else. Whatever is unusual goes by the producer: batches with
+keys, headers or few records, brokers behind TLS or a login, compression. And so does, first of all,
+every batch that got no good answer: the producer finds the new leader, repeats, and tells which
+record was refused. A batch may then be there twice, as after any repetition without idempotence.
+
+Order holds, because the two ways are never used at the same time: this one is taken when the
+producer has nothing left to send, and the other one when everything sent here has its answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from connect.pipeline import Outgoing
+from connect.runtime.control import StoppedError
+from connect.runtime.record_batch import RecordBatch
+
+log = logging.getLogger(__name__)
+
+# Of the last batches' sizes, roughly of eight. Smaller ones are better collected by the producer
+# than sent in a request each.
+LEAST_MEAN = 500.0
+_WEIGHT = 1 / 8
+CONNECT_SECONDS = 1.0
+METADATA_SECONDS = 1.0
+METADATA_AGE_SECONDS = 300.0  # as long as Java's producer believes what it knows
+DRAIN_SECONDS = 1.0  # for the producer to send the rest before this way is taken
+LOOK_SECONDS = 1.0  # how soon a stop is seen while the broker is silent
+TEND_SECONDS = 0.01  # how soon an answer is seen while the task waits in poll()
+# How long the producer has everything to itself after a failure; twice as long after each other.
+REST_SECONDS = 1.0
+LONGEST_REST_SECONDS = 600.0
+# Where answers take this long the producer is better: it sends to several brokers at a time.
+SLOW_SECONDS = 0.05
+SLOW_ANSWERS = 10
+
+_MORE = getattr(socket, "MSG_MORE", 0)  # on Linux: wait for what follows
+_PRODUCE = 0
+_VERSION = 3  # from Kafka 0.11 on, and the oldest that Kafka 4 takes
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a producer's settings say about this way. The limits are those of one request."""
+
+    client_id: str
+    acks: int
+    answer_seconds: float
+    most_bytes: int
+    most_records: int
+
+
+class _Connection:
+    """One to a broker, with one request under way at most. What goes wrong is an OSError."""
+
+    def __init__(self, address: tuple[str, int], terms: Terms) -> None:
+        self._terms = terms
+        self._socket = socket.create_connection(address, CONNECT_SECONDS)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._number = 0
+        self._error_at = 0
+        self._answer = b""
+
+    def send(
+        self, topic: str, partition: int, records: RecordBatch, go_on: Callable[[], None]
+    ) -> None:
+        """Send a record batch. While the broker takes nothing `go_on` is called, and may raise."""
+        self._number = (self._number + 1) & 0x7FFFFFFF
+        client, name = self._terms.client_id.encode(), topic.encode()
+        head = struct.pack(
+            f">hhih{len(client)}shhiih{len(name)}siii",
+            _PRODUCE, _VERSION, self._number, len(client), client,
+            -1, self._terms.acks, int(self._terms.answer_seconds * 1000),  # no transaction
+            1, len(name), name, 1, partition, records.size,
+        )  # fmt: skip
+        self._error_at = struct.calcsize(f">iiih{len(name)}sii")
+        self._answer = b""
+        self._socket.settimeout(LOOK_SECONDS)
+        first, *others = records.parts()
+        size = struct.pack(">i", len(head) + records.size)
+        for part in (size + head + first, *others):
+            self._put(part, 0 if part is others[-1] else _MORE, go_on)
+
+    def _put(self, data: bytes, flags: int, go_on: Callable[[], None]) -> None:
+        left = memoryview(data)
+        deadline = time.monotonic() + self._terms.answer_seconds
+        while left:
+            try:
+                left = left[self._socket.send(left, flags) :]
+            except TimeoutError:
+                if time.monotonic() > deadline:
+                    raise
+                go_on()
+
+    def answer(self, seconds: float) -> int | None:
+        """The error code of the request under way, 0 for none; None if no answer came yet."""
+        self._socket.settimeout(seconds)
+        while len(self._answer) < 4 or len(self._answer) < 4 + _number(self._answer, 0):
+            try:
+                some = self._socket.recv(4096)
+            except (TimeoutError, BlockingIOError):
+                return None
+            if not some:
+                raise ConnectionResetError("the broker closed the connection")
+            self._answer += some
+        if _number(self._answer, 4) != self._number:
+            raise ConnectionError("the broker answers what was not asked")
+        (code,) = struct.unpack_from(">h", self._answer, self._error_at)
+        return int(code)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _number(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 4], "big", signed=True)
+
+
+@dataclass(slots=True)
+class _Parcel:
+    """Batches that make one request, and when it was sent by which connection."""
+
+    topic: str
+    records: RecordBatch
+    batches: list[Outgoing] = field(default_factory=list)
+    connection: _Connection | None = None
+    sent: float = 0.0
+
+
+class _Route(NamedTuple):
+    """Partitions of a topic, each with its leader's address."""
+
+    places: list[tuple[int, tuple[str, int]]]
+    until: float
+
+
+class Express:
+    """Sends batches past the producer where that is quicker.
+
+    `give_back` takes a batch that got no good answer and hands it to the producer. A thread looks
+    for answers while the task waits in poll(), so both may call it.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        producer: Producer,
+        give_back: Callable[[Outgoing], None],
+        is_stopping: Callable[[], bool],
+    ) -> None:
+        self._terms = terms
+        self._producer = producer
+        self._give_back = give_back
+        self._is_stopping = is_stopping
+        # Guards what follows. Who gives a batch back may come to `settle` on the way.
+        self._lock = threading.RLock()
+        self._packed: _Parcel | None = None  # the next one
+        self._under_way: _Parcel | None = None
+        self._connections: dict[tuple[str, int], _Connection] = {}
+        self._routes: dict[str, _Route] = {}
+        self._met: set[str] = set()  # topics
+        self._rests_until = 0.0
+        self._rest = REST_SECONDS
+        self._slow = 0
+        self._mean: float | None = None  # of batches' sizes
+        self._busy = threading.Event()
+        self._tending: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def pending(self) -> int:
+        """Records not yet acknowledged."""
+        return sum(parcel.records.count for parcel in (self._under_way, self._packed) if parcel)
+
+    def send(self, batch: Outgoing) -> bool:
+        """Send it, or say that it has to go by the producer, which is then free to take it."""
+        with self._lock:
+            taken = self._suits(batch) and self._pack(batch)
+            if taken:
+                self._advance(0)
+                self._see_to_tending()
+            else:
+                self.settle()
+            return taken
+
+    def settle(self, seconds: float | None = None) -> int:
+        """Wait until everything has its answer. How many records have none in time.
+
+        Without a time it waits for as long as it takes; a task that is told to stop, for a second.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        with self._lock:
+            while self._packed or self._under_way:
+                left = None if deadline is None else max(0, deadline - time.monotonic())
+                self._advance(left)
+                if left == 0:
+                    break
+            return self.pending
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._packed = self._under_way = None
+            self._disconnect()
+        self._busy.set()
+
+    # -- while the task waits in poll() -----------------------------------------------------
+
+    def _see_to_tending(self) -> None:
+        self._busy.set()
+        if self._tending is None:
+            self._tending = threading.Thread(target=self._tend, name="express", daemon=True)
+            self._tending.start()
+
+    def _tend(self) -> None:
+        while not self._closed:
+            self._busy.wait()
+            time.sleep(TEND_SECONDS)
+            if self._lock.acquire(blocking=False):  # or the task's thread sees to it
+                try:
+                    self._advance(0)
+                    if not (self._packed or self._under_way or self._closed):
+                        self._busy.clear()
+                except StoppedError:
+                    return
+                finally:
+                    self._lock.release()
+
+    # -- sending ----------------------------------------------------------------------------
+
+    def _suits(self, batch: Outgoing) -> bool:
+        """Whether it may go this way; the producer has sent all that went the other way."""
+        count = len(batch.values)
+        self._mean = count if self._mean is None else self._mean + _WEIGHT * (count - self._mean)
+        if (
+            not batch.bare
+            or count > self._terms.most_records
+            or self._mean < LEAST_MEAN
+            or time.monotonic() < self._rests_until
+        ):
+            return False
+        if batch.topic not in self._met:
+            # The producer waits for a topic that brokers have not heard of yet, and must not have
+            # been asked for it before.
+            self._met.add(batch.topic)
+            return False
+        if len(self._producer) and self._producer.flush(DRAIN_SECONDS):
+            self._fail("the producer has much to send")
+            return False
+        return True
+
+    def _pack(self, batch: Outgoing) -> bool:
+        """Put it into the next parcel; False if it is too large for one."""
+        count = len(batch.values)
+        values = cast("Sequence[bytes]", batch.values)
+        timestamp = batch.timestamps[0] or time.time_ns() // 1_000_000
+        self._take_answer(0)
+        if self._packed is not None:
+            records = self._packed.records
+            size = records.size * (records.count + count) / records.count  # roughly
+            if (
+                self._packed.topic != batch.topic
+                or not records.takes(count, timestamp)
+                or records.count + count > self._terms.most_records
+                or size > self._terms.most_bytes
+            ):
+                self._send_packed()
+        if time.monotonic() < self._rests_until:
+            return False  # something has failed meanwhile
+        parcel = self._packed or _Parcel(batch.topic, RecordBatch(timestamp))
+        if parcel.records.add(values, timestamp, self._terms.most_bytes):
+            parcel.batches.append(batch)
+            self._packed = parcel
+            return True
+        if self._packed is None:
+            return False
+        self._send_packed()
+        return self._pack(batch)
+
+    def _advance(self, seconds: float | None) -> None:
+        """Take an answer, and send the next parcel if none is under way then."""
+        self._take_answer(seconds)
+        if self._under_way is None and self._packed is not None:
+            parcel, self._packed = self._packed, None
+            self._under_way = parcel
+            try:
+                parcel.connection = self._send(parcel)
+                parcel.sent = time.monotonic()
+            except OSError as error:
+                self._fail(str(error))
+            except KafkaException as error:
+                self._fail(error.args[0].str())
+            except StoppedError:
+                self.close()  # half a request is under way
+                raise
+
+    def _send_packed(self) -> None:
+        """Wait until the next parcel is under way."""
+        while self._packed is not None:
+            self._advance(None)
+
+    def _send(self, parcel: _Parcel) -> _Connection:
+        partition, address = random.choice(self._route(parcel.topic).places)  # noqa: S311
+        connection = self._connections.get(address)
+        if connection is None:
+            connection = self._connections[address] = _Connection(address, self._terms)
+        connection.send(parcel.topic, partition, parcel.records, self._go_on)
+        return connection
+
+    def _go_on(self) -> None:
+        if self._is_stopping():
+            raise StoppedError
+
+    def _route(self, topic: str) -> _Route:
+        route = self._routes.get(topic)
+        if route is None or time.monotonic() > route.until:
+            found = self._producer.list_topics(topic, METADATA_SECONDS)
+            places = [
+                (partition.id, (leader.host, leader.port))
+                for partition in found.topics[topic].partitions.values()
+                if (leader := found.brokers.get(partition.leader)) is not None
+            ]
+            if not places:
+                raise ConnectionError(f"no partition of topic '{topic}' has a leader")
+            route = _Route(places, time.monotonic() + METADATA_AGE_SECONDS)
+            self._routes[topic] = route
+        return route
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def _take_answer(self, seconds: float | None) -> None:
+        """See to the answer to what is under way, if it comes in time."""
+        while (parcel := self._under_way) is not None:
+            assert parcel.connection is not None
+            try:
+                code = parcel.connection.answer(LOOK_SECONDS if seconds is None else seconds)
+            except OSError as error:
+                self._fail(str(error))
+                return
+            if code == 0:
+                self._succeed(parcel)
+            elif code is not None:
+                self._fail(KafkaError(code).str())
+            elif time.monotonic() - parcel.sent > self._terms.answer_seconds:
+                self._fail("no answer came in time")
+            elif seconds is None:
+                self._go_on()
+            else:
+                return
+
+    def _succeed(self, parcel: _Parcel) -> None:
+        self._under_way = None
+        self._rest = REST_SECONDS
+        slow = time.monotonic() - parcel.sent > SLOW_SECONDS
+        self._slow = self._slow + 1 if slow else 0
+        if self._slow == SLOW_ANSWERS:
+            log.debug("Kafka takes more than %.2f s to answer: the producer sends", SLOW_SECONDS)
+            self._slow = 0
+            self._rests_until = time.monotonic() + LONGEST_REST_SECONDS
+
+    def _fail(self, reason: str) -> None:
+        """Let the producer do it, and everything else for a while."""
+        log.info(
+            "Batches go by the producer, for %.0f s at least: %s", self._rest, reason
+        )  # fmt: skip
+        self._rests_until = time.monotonic() + self._rest
+        self._rest = min(2 * self._rest, LONGEST_REST_SECONDS)
+        self._routes.clear()
+        self._disconnect()
+        back = [batch for p in (self._under_way, self._packed) if p for batch in p.batches]
+        self._under_way = self._packed = None
+        for batch in back:
+            self._give_back(batch)
+
+    def _disconnect(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()

@@ -1,0 +1,329 @@
+"""The short way of a source's batches: they arrive, in order, or go by the producer."""
+
+import socket
+import struct
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from connect.pipeline import Outgoing
+from connect.runtime import clients, express
+from connect.runtime.control import StoppedError
+from tests.support import topics
+from tests.support.broker import own_broker
+from tests.support.topics import consume_all
+from tests.support.waiting import wait_for
+from tests.support.worker import standalone
+
+PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
+COUNT = 1000  # in a batch
+NOW = 1_700_000_000_000
+FIRST = 1  # the first batch of a topic goes by the producer
+
+
+class Lane:
+    """The two ways of a source, without its loop."""
+
+    def __init__(self, bootstrap, settings):
+        worker = {"bootstrap.servers": bootstrap, **settings}
+        self.undelivered = []
+        self.back = []  # came back
+        self.queued = 0  # batches that went by the producer
+        self.stopping = False
+        self.producer = clients.source_producer(
+            "c", 0, worker, {}, lambda *what: self.undelivered.append(what), every_delivery=False
+        )
+        terms = clients.express_terms("c", 0, worker, {})
+        self.express = express.Express(terms, self.producer, self.give_back, lambda: self.stopping)
+
+    def give_back(self, batch):
+        self.back.append(batch)
+        self.queue(batch)
+
+    def queue(self, batch):
+        self.queued += 1
+        for value, timestamp in zip(batch.values, batch.timestamps, strict=True):
+            self.producer.produce(batch.topic, value, timestamp=timestamp)
+
+    def send(self, batch):
+        if not self.express.send(batch):
+            self.queue(batch)
+
+    def finish(self):
+        assert self.express.settle() == 0
+        assert self.producer.flush(30) == 0
+        assert self.undelivered == []
+
+
+@contextmanager
+def lane_to(bootstrap, **settings):
+    lane = Lane(bootstrap, settings)
+    try:
+        yield lane
+    finally:
+        lane.express.close()
+        lane.producer.purge()
+
+
+@pytest.fixture
+def lane(kafka):
+    with lane_to(kafka) as lane:
+        yield lane
+
+
+def batch(topic, first, count=COUNT, *, bare=True):
+    nothing = [None] * count
+    values = [b"%d" % n for n in range(first, first + count)]
+    times = [NOW + first] * count
+    return Outgoing(topic, nothing, nothing, times, nothing, values, nothing, bare)
+
+
+def numbers(messages):
+    return [int(m.value()) for m in messages]
+
+
+# ---- what arrives ----------------------------------------------------------------------------
+
+
+def test_batches_arrive_as_from_a_producer(lane, kafka, topic):
+    """All values, in order, with their times, and without keys and headers."""
+    for n in range(40):
+        lane.send(batch(topic, n * COUNT))
+    lane.finish()
+    assert lane.queued == FIRST
+    found = consume_all(kafka, topic, 40 * COUNT)
+    assert numbers(found) == [*range(40 * COUNT)]
+    assert {m.key() for m in found} == {None}
+    assert {m.headers() for m in found} == {None}
+    assert [m.timestamp()[1] for m in found[::COUNT]] == [NOW + n * COUNT for n in range(40)]
+
+
+def test_all_partitions_get_some_and_order_holds_in_each(lane, kafka, make_topic):
+    topic = make_topic(partitions=3)
+    for n in range(100):
+        lane.send(batch(topic, n * COUNT))
+        lane.express.settle()  # so that each is a request of its own
+    lane.finish()
+    assert lane.queued == FIRST
+    found = consume_all(kafka, topic, 100 * COUNT)
+    assert sorted(numbers(found)) == [*range(100 * COUNT)]
+    for partition in range(3):
+        there = numbers(m for m in found if m.partition() == partition)
+        assert there
+        assert there == sorted(there)
+
+
+def test_order_holds_when_batches_take_one_way_and_the_other(lane, kafka, topic):
+    """Those with something unusual go by the producer, and nothing overtakes anything."""
+    for n in range(60):
+        lane.send(batch(topic, n * COUNT, bare=n % 7 != 3))
+    lane.finish()
+    assert lane.queued == FIRST + 9
+    assert numbers(consume_all(kafka, topic, 60 * COUNT)) == [*range(60 * COUNT)]
+
+
+def test_two_topics_are_served_by_turns(lane, kafka, make_topic):
+    places = [make_topic(), make_topic()]
+    for n in range(20):
+        lane.send(batch(places[n % 2], n * COUNT))
+    lane.finish()
+    assert lane.queued == 2 * FIRST
+    for i, place in enumerate(places):
+        expected = [n * COUNT + k for n in range(i, 20, 2) for k in range(COUNT)]
+        assert numbers(consume_all(kafka, place, 10 * COUNT)) == expected
+
+
+def test_the_last_batches_arrive_while_the_task_waits_for_more(lane, kafka, topic):
+    """Nobody calls anything, and what waited behind a request is sent, and acknowledged."""
+    for n in range(5):
+        lane.send(batch(topic, n * COUNT))
+    wait_for(lambda: lane.express.pending == 0, "acknowledgements")
+    assert lane.queued == FIRST
+    assert numbers(consume_all(kafka, topic, 5 * COUNT)) == [*range(5 * COUNT)]
+
+
+def test_small_batches_go_by_the_producer(lane, kafka, topic):
+    """Unless large ones come with them: a source often has a rest to hand out."""
+    for n in range(20):
+        lane.send(batch(topic, n * 10, 10))
+    assert lane.queued == 20
+    for n in range(40):
+        lane.send(batch(topic, 200 + n * COUNT, COUNT))
+    assert lane.queued < 30
+    before = lane.queued
+    lane.send(batch(topic, 200 + 40 * COUNT, 10))
+    assert lane.queued == before
+    lane.finish()
+    expected = 200 + 40 * COUNT + 10
+    assert numbers(consume_all(kafka, topic, expected)) == [*range(expected)]
+
+
+def test_a_batch_larger_than_a_request_goes_by_the_producer(kafka, topic):
+    """batch.size is what one request has at most, however much waits."""
+    with lane_to(kafka, **{"producer.batch.size": "20000"}) as lane:
+        for n in range(30):  # 1000 take about 12 kB: two don't fit together
+            lane.send(batch(topic, n * COUNT))
+        assert lane.queued == FIRST
+        lane.send(batch(topic, 30 * COUNT, 2 * COUNT))
+        assert lane.queued == FIRST + 1
+        lane.finish()
+    assert numbers(consume_all(kafka, topic, 32 * COUNT)) == [*range(32 * COUNT)]
+
+
+# ---- what goes wrong -------------------------------------------------------------------------
+
+
+def test_what_the_broker_refuses_comes_back(lane, make_topic):
+    """The producer gets it, and everything that follows for a while."""
+    topic = make_topic(config={"max.message.bytes": "5000"})
+    lane.send(batch(topic, 0))
+    assert lane.producer.flush(30) == 0
+    refused = batch(topic, COUNT)
+    lane.send(refused)
+    lane.express.settle()
+    assert lane.back == [refused]
+    lane.send(batch(topic, 2 * COUNT))
+    assert lane.queued == FIRST + 2
+
+
+def test_source_whose_batches_the_broker_refuses(connect, kafka, make_topic):
+    """Its records are there: what is too large together gets through one by one."""
+    topic = make_topic(config={"max.message.bytes": "5000"})
+    source = {"connector.class": "BareNumbersSource", "topic": topic, "batch": 1000}
+    connect("large-batches", {**source, "count": 3000})
+    found = consume_all(kafka, topic, 3000, timeout=60)
+    assert [int(m.value().strip(b'"')) for m in found] == [*range(3000)]
+
+
+@pytest.fixture(scope="module")
+def broker(say):
+    with own_broker(say) as broker:
+        yield broker
+
+
+def test_broker_that_dies_under_a_batch(broker):
+    """What has no answer comes back in order, and is there when the broker is."""
+    topic = topics.Topics(broker.address).create()
+    with lane_to(broker.address) as lane:
+        for n in range(10):
+            lane.send(batch(topic, n * COUNT))
+        lane.express.settle()
+        assert lane.queued == FIRST
+        broker.kill()
+        try:
+            for n in range(10, 15):
+                lane.send(batch(topic, n * COUNT))
+            lane.express.settle()
+            assert lane.queued == FIRST + 5
+        finally:
+            broker.start()
+        assert lane.producer.flush(60) == 0
+    assert numbers(consume_all(broker.address, topic, 15 * COUNT)) == [*range(15 * COUNT)]
+
+
+def test_broker_that_hangs_under_a_batch(broker):
+    """It is waited for; who has to stop need not wait; and when it goes on, all is well."""
+    topic = topics.Topics(broker.address).create()
+    with lane_to(broker.address) as lane:
+        for n in range(2):
+            lane.send(batch(topic, n * COUNT))
+        lane.express.settle()
+        broker.freeze()
+        try:
+            for n in range(2, 4):
+                lane.send(batch(topic, n * COUNT))
+            assert lane.express.settle(0.1) == 2 * COUNT == lane.express.pending
+            lane.stopping = True
+            with pytest.raises(StoppedError):
+                lane.express.settle()
+            lane.stopping = False
+        finally:
+            broker.thaw()
+        lane.finish()
+        assert lane.queued == FIRST
+    assert numbers(consume_all(broker.address, topic, 4 * COUNT)) == [*range(4 * COUNT)]
+
+
+def test_broker_that_hangs_for_too_long(broker):
+    """After request.timeout.ms the producer gets it. It may be there twice then, never not."""
+    topic = topics.Topics(broker.address).create()
+    with lane_to(broker.address, **{"producer.request.timeout.ms": "300"}) as lane:
+        for n in range(2):
+            lane.send(batch(topic, n * COUNT))
+        lane.express.settle()
+        broker.freeze()
+        try:
+            lane.send(batch(topic, 2 * COUNT))
+            wait_for(lambda: lane.queued == FIRST + 1, "the batch to come back by itself")
+            assert lane.express.pending == 0
+        finally:
+            broker.thaw()
+        assert lane.producer.flush(60) == 0
+    found = numbers(consume_all(broker.address, topic, 3 * COUNT))
+    assert set(found) == {*range(3 * COUNT)}
+
+
+# A broker that answers like this can't be had.
+RUBBISH = {
+    "nothing": b"",
+    "another request's answer": struct.pack(">ii", 4, 77),
+    "half an answer": struct.pack(">ii", 400, 1),
+}
+
+
+@pytest.mark.parametrize("answer", RUBBISH)
+def test_rubbish_in_place_of_an_answer(lane, kafka, topic, answer):
+    """Who does not speak Kafka, or an other version of it, costs a moment and no record."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                size = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))[0]
+                connection.recv(size, socket.MSG_WAITALL)
+                connection.sendall(RUBBISH[answer])
+
+        threading.Thread(target=serve, daemon=True).start()
+        route = express._Route([(0, server.getsockname())], time.monotonic() + 60)
+        lane.send(batch(topic, 0))
+        lane.express._routes[topic] = route
+        lane.send(batch(topic, COUNT))
+        lane.express.settle()
+        assert lane.queued == FIRST + 1
+        lane.finish()
+    assert numbers(consume_all(kafka, topic, 2 * COUNT)) == [*range(2 * COUNT)]
+
+
+@pytest.mark.parametrize("fault", ["kill", "freeze"])
+def test_source_goes_on_when_the_broker_is_back(broker, tmp_path, fault):
+    """A worker's source: no number is missing, and none comes for the first time out of order."""
+    topic = topics.Topics(broker.address).create()
+    settings = {"plugin.path": PLUGINS, "offset.flush.timeout.ms": "1000"}
+    with standalone(broker.address, tmp_path, **settings) as worker:
+        count = {"count": "1000000", "batch": "1000", "pause.ms": "1"}
+        timeout = {"producer.override.request.timeout.ms": "3000"}
+        worker.create(
+            "source",
+            {"connector.class": "BareNumbersSource", "topic": topic, **count, **timeout},
+        )
+
+        def stored():
+            offsets = worker.rest.get("/connectors/source/offsets").json()["offsets"]
+            return offsets[0]["offset"]["n"] if offsets else 0
+
+        wait_for(lambda: stored() > 10_000, lambda: worker.status("source"), 60)
+        broker.kill() if fault == "kill" else broker.freeze()
+        try:
+            wait_for(
+                lambda: "Batches go by the producer" in worker.log_text(), "the fault to be seen"
+            )
+            assert stored() < 1_000_000, "the broker must be missed in mid-stream"
+        finally:
+            broker.start() if fault == "kill" else broker.thaw()
+        wait_for(lambda: stored() == 1_000_000, lambda: worker.status("source"), 120)
+        assert [t["state"] for t in worker.status("source")["tasks"]] == ["RUNNING"]
+    found = [int(value.strip(b'"')) for value in topics.read_up_to_now(broker.address, topic)]
+    assert [*dict.fromkeys(found)] == [*range(1_000_000)]
