@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -22,7 +22,8 @@ from bench.works import orders, sinks, sources
 from connect import Schema, SourceBatch
 from connect.data.java_lines import java_lines_of
 from connect.pipeline import PipelineSpec, SinkPipeline, SourcePipeline
-from connect.runtime.memory import tune_garbage_collection
+from connect.runtime.memory import tune_allocation, tune_garbage_collection
+from connect.runtime.record_batch import RecordBatch
 from connectors.file.lines import LineSplitter
 from connectors.file.sink import _lines
 
@@ -57,6 +58,7 @@ class Stages:
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     producer = Producer({"test.mock.num.brokers": 1, "queue.buffering.max.messages": 10_000_000})
+    tune_allocation()
     tune_garbage_collection()
     print("sink: JSON, three transforms, to a file")
     _sink(producer, count)
@@ -118,6 +120,7 @@ def _source(producer: Producer, count: int) -> None:
         records = timed("make records", lambda: batch.records)  # noqa: B023
         timed("transform and convert", lambda: pipeline.run(records))  # noqa: B023
         [out], _, _ = timed("the same by columns", lambda: pipeline.run(batch))  # noqa: B023
+        timed("pack", lambda: _packed(out.values))  # noqa: B023
         timed("produce", lambda: _produce(producer, out.values))  # noqa: B023
     producer.flush(60)
     stages.show(
@@ -125,8 +128,15 @@ def _source(producer: Producer, count: int) -> None:
         {
             "all of it": ("split", "make records", "transform and convert", "produce"),
             "all of it by columns": ("split", "the same by columns", "produce"),
+            "the short way": ("split", "the same by columns", "pack"),
         },
     )
+
+
+def _packed(values: Sequence[Any]) -> list[bytes]:
+    records = RecordBatch(1)
+    records.add(values, 1, 1 << 30)
+    return records.parts()
 
 
 def _produce(producer: Producer, values: Sequence[bytes | None]) -> None:

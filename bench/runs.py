@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -15,6 +16,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from bench import jvm_plugins, processes
 from bench.sides import JVM, PENSTOCK, Side, both
+from dlq.reader import ask_again
 from penstock.errors import UserError
 
 LOOK_SECONDS = 0.01  # between two looks at how far a side is
@@ -176,11 +178,12 @@ class Bench:
 
     def written(self, topic: str, partitions: int = 1) -> int:
         """How many records a topic holds."""
-        ends = (
-            self._looker.get_watermark_offsets(TopicPartition(topic, p), timeout=10)
-            for p in range(partitions)
-        )
-        return sum(high for _, high in ends)
+        return sum(self._end(TopicPartition(topic, p)) for p in range(partitions))
+
+    def _end(self, place: TopicPartition) -> int:
+        # A new topic's partition may have its leader a moment later than its name.
+        ask = partial(self._looker.get_watermark_offsets, place, timeout=10)
+        return ask_again(ask, 30, f"The end of {place.topic} can't be found")[1]
 
     def readers(self, group: str) -> int:
         """How many members of a group have partitions."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bench.jvm_plugins import DEBEZIUM
 from bench.runs import Goal, Row
+from bench.sides import JVM
 from bench.works import databases, growth, latency, registry, sinks, sources, spark, workers
 
 
@@ -88,11 +89,15 @@ WORKS: dict[str, Work] = {
     ),
     "worker": Work(
         workers.alone,
-        (
-            Row("cold-start", "worker: cold start to healthy", _A_THIRD, "s"),
-            Row("idle", "worker: idle, memory of all its processes", _A_THIRD, "MB"),
-            Row("idle-20", "worker: 20 idle sinks, a process a task", _at_most(0.7), "MB"),
-            Row("idle-20-threads", "worker: 20 idle sinks, in threads", _A_THIRD, "MB"),
+        tuple(
+            Row(work + suffix, f"worker: {title}", goal, unit, against)
+            for suffix, against in (("", JVM), ("-shipped", "JVM as shipped"))
+            for work, title, goal, unit in (
+                ("cold-start", "cold start to healthy", _A_THIRD, "s"),
+                ("idle", "idle, memory of all its processes", _A_THIRD, "MB"),
+                ("idle-20", "20 idle sinks, a process a task", _at_most(0.7), "MB"),
+                ("idle-20-threads", "20 idle sinks, in threads", _A_THIRD, "MB"),
+            )
         ),
     ),
     "spark": Work(

@@ -20,7 +20,7 @@ TRANSFORMS = {
 
 
 def from_file(bench: Bench, row: Row) -> None:
-    _compared(bench, row, {}, bench.records(3_000_000))
+    _compared(bench, row, {}, bench.records(6_000_000))
 
 
 def exactly_once(bench: Bench, row: Row) -> None:

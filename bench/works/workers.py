@@ -16,21 +16,32 @@ _LOOK_SECONDS = 3.0
 _IDLE_CORES = 0.25
 _SAME_MEMORY = 0.01
 _THREADS = {"task.isolation": "thread"}
+# Looks into every class of every jar for plugins; the default.
+_SHIPPED = {"plugin.discovery": "hybrid_warn"}
 
 
-def alone(bench: Bench, start: Row, idle: Row, many: Row, threads: Row) -> None:
+def alone(bench: Bench, *rows: Row) -> None:
+    """Rows: start, idle, many, many in threads; and again against the JVM's as it is shipped."""
     bench.stop_workers()
     topic = bench.topic(bench.name("idle"))
     for number in range(bench.rounds):
-        jvm = _look(bench, jvm_worker(bench.bootstrap, {}, bench.say), topic)
+        tuned = _look(bench, jvm_worker(bench.bootstrap, {}, bench.say), topic)
+        shipped = _look(bench, jvm_worker(bench.bootstrap, _SHIPPED, bench.say), topic)
         ours = _look(bench, penstock_worker(bench.bootstrap, {}), topic)
         in_threads = _look(bench, penstock_worker(bench.bootstrap, _THREADS), topic)
-        for place, row in enumerate((start, idle, many)):
-            row.theirs.append(Sample(jvm[place]))
-            row.ours.append(Sample(ours[place]))
-        threads.theirs.append(Sample(jvm[2]))
-        threads.ours.append(Sample(in_threads[2]))
-        bench.say(f"worker, round {number + 1}: JVM {jvm}, Penstock {ours}, threads {in_threads}")
+        of_ours = (*ours, in_threads[2])
+        of_theirs = [figure for them in (tuned, shipped) for figure in (*them, them[2])]
+        for row, figure, theirs in zip(rows, 2 * of_ours, of_theirs, strict=True):
+            row.theirs.append(Sample(theirs))
+            row.ours.append(Sample(figure))
+        bench.say(
+            f"worker, round {number + 1}: JVM {_shown(tuned)}, as shipped {_shown(shipped)}, "
+            f"Penstock {_shown(ours)}, threads {_shown(in_threads)}"
+        )
+
+
+def _shown(figures: tuple[float, float, float]) -> str:
+    return "{:.1f} s {:.0f} MB {:.0f} MB".format(*figures)
 
 
 def _look(
