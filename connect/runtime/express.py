@@ -183,6 +183,7 @@ class Express:
         self._mean: float | None = None  # of batches' sizes
         self._busy = threading.Event()
         self._tending: threading.Thread | None = None
+        self._failure: BaseException | None = None  # of that thread
         self._closed = False
 
     @property
@@ -193,6 +194,7 @@ class Express:
     def send(self, batch: Outgoing) -> bool:
         """Send it, or say that it has to go by the producer, which is then free to take it."""
         with self._lock:
+            self._raise_failure()
             taken = self._suits(batch) and self._pack(batch)
             if taken:
                 self._advance(0)
@@ -213,6 +215,7 @@ class Express:
                 self._advance(left)
                 if left == 0:
                     break
+            self._raise_failure()
             return self.pending
 
     def close(self) -> None:
@@ -231,28 +234,35 @@ class Express:
             self._tending.start()
 
     def _tend(self) -> None:
-        while not self._closed:
-            self._busy.wait()
-            time.sleep(TEND_SECONDS)
-            if self._lock.acquire(blocking=False):  # or the task's thread sees to it
-                try:
-                    self._advance(0)
-                    if not (self._packed or self._under_way or self._closed):
-                        self._busy.clear()
-                except StoppedError:
-                    return
-                finally:
-                    self._lock.release()
+        try:
+            while not self._closed:
+                self._busy.wait()
+                time.sleep(TEND_SECONDS)
+                if self._lock.acquire(blocking=False):  # or the task's thread sees to it
+                    try:
+                        self._advance(0)
+                        if not (self._packed or self._under_way or self._closed):
+                            self._busy.clear()
+                    finally:
+                        self._lock.release()
+        except BaseException as error:  # noqa: BLE001 - raised again in the task's thread
+            self._failure = error
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
     # -- sending ----------------------------------------------------------------------------
 
     def _suits(self, batch: Outgoing) -> bool:
         """Whether it may go this way; the producer has sent all that went the other way."""
+        if not batch.bare:
+            self._mean = 0.0  # who would have to change often is better off with the producer
+            return False
         count = len(batch.values)
         self._mean = count if self._mean is None else self._mean + _WEIGHT * (count - self._mean)
         if (
-            not batch.bare
-            or count > self._terms.most_records
+            count > self._terms.most_records
             or self._mean < LEAST_MEAN
             or time.monotonic() < self._rests_until
         ):
@@ -309,7 +319,9 @@ class Express:
             except KafkaException as error:
                 self._fail(error.args[0].str())
             except StoppedError:
-                self.close()  # half a request is under way
+                # Half a request is under way, which the broker forgets with its connection.
+                self._under_way, self._packed = None, parcel
+                self._disconnect()
                 raise
 
     def _send_packed(self) -> None:
