@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 
 from api.dlq_room import DeadLetterRoom
-from api.docs_page import add_docs
+from api.docs_page import docs_routes
 from api.errors import handle_http_error
 from api.extensions import Context, Mounts
 from api.middleware import ConfiguredHeaders, RequestLog
 from api.paths import ExactPaths
 from api.routes import connectors, dlq, internal, loggers, offsets, plugins, root
+from api.routing import Routes
 from api.security.gate import Gate, Security
 from api.settings import RestSettings
 from connect.cluster.herder import Herder
@@ -42,7 +42,7 @@ def create_app(
     security: Security,
     peers: Peers | None = None,
     extensions: Context | None = None,
-) -> FastAPI:
+) -> Starlette:
     """The REST API of a worker. The admin routes are part of it unless admin.listeners is set.
 
     `peers` are other workers; one that is alone needs none.
@@ -55,7 +55,7 @@ def create_app(
     return app
 
 
-def create_admin_app(herder: Herder, config: Mapping[str, Any], security: Security) -> FastAPI:
+def create_admin_app(herder: Herder, config: Mapping[str, Any], security: Security) -> Starlette:
     """The admin routes alone, for admin.listeners."""
     return _app(herder, RestSettings.of(config), security, (loggers.routes,), None)
 
@@ -64,25 +64,18 @@ def _app(
     herder: Herder,
     settings: RestSettings,
     security: Security,
-    routers: Iterable[APIRouter],
+    resources: Iterable[Routes],
     extensions: Context | None,
-) -> FastAPI:
-    app = FastAPI(
-        title="Penstock",
-        summary="Kafka Connect's REST API.",
-        version=version("penstock"),
-        docs_url=None,
-        redoc_url=None,
-        # A redirect loses the body with many clients; ExactPaths drops a trailing slash.
-        redirect_slashes=False,
+) -> Starlette:
+    operations = [operation for each in resources for operation in each.operations]
+    app = Starlette(
+        routes=[*(operation.route() for operation in operations), *docs_routes(operations)],
+        exception_handlers={HTTPException: handle_http_error},
     )
+    # A redirect loses the body with many clients; ExactPaths drops a trailing slash.
+    app.router.redirect_slashes = False
     app.state.herder = herder
     app.state.settings = settings
-    app.add_exception_handler(HTTPException, handle_http_error)
-    for each in routers:
-        # Not by include_router, which would make them anew: they have no prefix to be given.
-        app.router.routes.extend(each.routes)
-    add_docs(app)
     # The last one added is the first to see a request.
     app.add_middleware(ExactPaths, router=app.router)
     if extensions is not None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -29,6 +30,7 @@ _OFFSET_FIELDS = ("partition", "offset")
 _DRAIN_FACTOR = 4
 
 StringMap = dict[str, str | None]
+S = TypeVar("S", bound=msgspec.Struct)
 OffsetPair = tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]
 
 
@@ -134,6 +136,20 @@ def parse_level(body: bytes) -> str:
     if level is None:
         raise BadRequestError("Desired 'level' parameter was not specified in request.")
     return level
+
+
+def parse_shape(body: bytes, shape: type[S]) -> S:
+    """A body of a declared shape; no body is an empty object."""
+    given = _loads(body or b"{}")
+    try:
+        return msgspec.convert(given, shape, strict=False)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        field = place.removeprefix(".").removesuffix("`")
+        if field.endswith("[...]"):  # a map of texts: the first value that is none
+            field = field.removesuffix("[...]")
+            field += "." + next(k for k, v in given[field].items() if not isinstance(v, str))
+        raise BadRequestError(f"{field or 'body'}: {problem}") from error
 
 
 class _NumberText(str):

@@ -1,15 +1,20 @@
-"""/docs: the operations of the OpenAPI document as one page, which loads nothing from elsewhere."""
+"""The OpenAPI document, and its operations as one page, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from typing import Any
 
-from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from api.answers import JsonResponse
+from api.openapi import openapi
+from api.routing import Operation
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -24,13 +29,23 @@ td { padding: .1rem 1rem .1rem 0; vertical-align: top }
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
-def add_docs(app: FastAPI) -> None:
-    @app.get("/docs", include_in_schema=False)
-    async def docs(_request: Request) -> Response:
+def docs_routes(operations: Sequence[Operation]) -> list[Route]:
+    """/openapi.json and /docs, for everybody whom the gate lets in."""
+
+    @cache
+    def document() -> dict[str, Any]:
+        return openapi(operations)
+
+    async def for_machines(_request: Request) -> Response:
+        return JsonResponse(document())
+
+    async def for_people(_request: Request) -> Response:
         return HTMLResponse(
-            docs_page(app.openapi()),
+            docs_page(document()),
             headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
+
+    return [Route("/openapi.json", for_machines), Route("/docs", for_people)]
 
 
 def docs_page(document: Mapping[str, Any]) -> str:

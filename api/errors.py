@@ -5,9 +5,7 @@ from __future__ import annotations
 import http
 import logging
 from collections.abc import Mapping
-from typing import Any
 
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -65,8 +63,6 @@ def answer_error(error: Exception) -> Response:
     """The answer to an error a route raised."""
     if isinstance(error, HTTPException):
         return error_response(error.status_code, _http_text(error), error.headers)
-    if isinstance(error, RequestValidationError):
-        return error_response(400, "; ".join(map(_parameter_text, error.errors())))
     if isinstance(error, ConnectError):
         status = next((_STATUSES[k] for k in type(error).__mro__ if k in _STATUSES), 500)
         headers = _WAIT_FOR_REBALANCE if isinstance(error, ConflictError) else None
@@ -82,11 +78,6 @@ def answer_error(error: Exception) -> Response:
 def handle_http_error(_request: Request, error: Exception) -> Response:
     """For errors raised outside of routes: no such path, no such method."""
     return answer_error(error)
-
-
-def _parameter_text(problem: Mapping[str, Any]) -> str:
-    where, *name = problem["loc"]
-    return f"{where} parameter {'.'.join(map(str, name))}={problem['input']}: {problem['msg']}"
 
 
 def _http_text(error: HTTPException) -> str:

@@ -6,106 +6,114 @@ what they read and write.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta, Struct, field
 
-ConnectorType = Literal["source", "sink", "unknown"]
-State = Literal["UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED"]
+# msgspec tells the values of a Literal, and not that they are text.
+TEXT = Meta(extra_json_schema={"type": "string"})
+
+ConnectorType = Annotated[Literal["source", "sink", "unknown"], TEXT]
+State = Annotated[
+    Literal["UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "RESTARTING", "STOPPED"], TEXT
+]
 
 
-class Error(BaseModel):
-    error_code: int = Field(examples=[404])
-    message: str = Field(examples=["Connector orders not found"])
+class Error(Struct):
+    error_code: Annotated[int, Meta(examples=[404])]
+    message: Annotated[str, Meta(examples=["Connector orders not found"])]
 
 
-class Worker(BaseModel):
+class Worker(Struct):
     version: str
     commit: str
     kafka_cluster_id: str
 
 
-class Health(BaseModel):
-    status: Literal["healthy", "starting", "unhealthy"]
+class Health(Struct):
+    status: Annotated[Literal["healthy", "starting", "unhealthy"], TEXT]
     message: str
 
 
-class TaskRef(BaseModel):
+class TaskRef(Struct):
     connector: str
     task: int
 
 
-class Connector(BaseModel):
-    name: str = Field(examples=["orders"])
+class Connector(Struct):
+    name: Annotated[str, Meta(examples=["orders"])]
     config: dict[str, str]
     tasks: list[TaskRef]
     type: ConnectorType
 
 
-class CreateConnector(BaseModel):
-    name: str = Field(examples=["orders"])
-    config: dict[str, str | int | float | bool | None] = Field(
-        examples=[{"connector.class": "FileStreamSink", "topics": "orders", "file": "/tmp/orders"}]  # noqa: S108
-    )
-    initial_state: Literal["RUNNING", "PAUSED", "STOPPED"] | None = None
+class CreateConnector(Struct):
+    name: Annotated[str, Meta(examples=["orders"])]
+    config: Annotated[
+        dict[str, str | int | float | bool | None],
+        Meta(
+            examples=[
+                {"connector.class": "FileStreamSink", "topics": "orders", "file": "/tmp/orders"}  # noqa: S108
+            ]
+        ),
+    ]
+    initial_state: Annotated[Literal["RUNNING", "PAUSED", "STOPPED"], TEXT] | None = None
 
 
-class ConnectorState(BaseModel):
+class ConnectorState(Struct):
     state: State
-    worker_id: str = Field(examples=["127.0.0.1:8083"])
+    worker_id: Annotated[str, Meta(examples=["127.0.0.1:8083"])]
     trace: str | None = None
     version: str | None = None
 
 
-class TaskState(ConnectorState):
+class TaskState(ConnectorState, kw_only=True):
     id: int
 
 
-class ConnectorStatus(BaseModel):
+class ConnectorStatus(Struct):
     name: str
     connector: ConnectorState
     tasks: list[TaskState]
     type: ConnectorType
 
 
-class ConnectorExpansion(BaseModel):
+class ConnectorExpansion(Struct):
     info: Connector | None = None
     status: ConnectorStatus | None = None
 
 
-class Task(BaseModel):
+class Task(Struct):
     id: TaskRef
     config: dict[str, str]
 
 
-class Topics(BaseModel):
+class Topics(Struct):
     topics: list[str]
 
 
-class Offset(BaseModel):
-    partition: dict[str, Any] | None = Field(
-        examples=[{"kafka_topic": "orders", "kafka_partition": 0}]
-    )
-    offset: dict[str, Any] | None = Field(default=None, examples=[{"kafka_offset": 42}])
+class Offset(Struct):
+    partition: Annotated[
+        dict[str, Any] | None, Meta(examples=[{"kafka_topic": "orders", "kafka_partition": 0}])
+    ]
+    offset: Annotated[dict[str, Any] | None, Meta(examples=[{"kafka_offset": 42}])] = None
 
 
-class Offsets(BaseModel):
+class Offsets(Struct):
     offsets: list[Offset]
 
 
-class Message(BaseModel):
+class Message(Struct):
     message: str
 
 
-class Plugin(BaseModel):
-    model_config = {"populate_by_name": True}
-
-    class_: str = Field(alias="class")
+class Plugin(Struct):
+    class_: str = field(name="class")
     type: str
     version: str | None = None
 
 
-class KeyDefinition(BaseModel):
+class KeyDefinition(Struct):
     name: str
     type: str
     required: bool
@@ -119,7 +127,7 @@ class KeyDefinition(BaseModel):
     dependents: list[str]
 
 
-class KeyValue(BaseModel):
+class KeyValue(Struct):
     name: str
     value: str | None
     recommended_values: list[Any]
@@ -127,28 +135,28 @@ class KeyValue(BaseModel):
     visible: bool
 
 
-class ValidatedKey(BaseModel):
+class ValidatedKey(Struct):
     definition: KeyDefinition | None
     value: KeyValue | None
 
 
-class Validation(BaseModel):
+class Validation(Struct):
     name: str
     error_count: int
     groups: list[str]
     configs: list[ValidatedKey]
 
 
-class LoggerLevel(BaseModel):
+class LoggerLevel(Struct):
     level: str | None
     last_modified: int | None
 
 
-class SetLevel(BaseModel):
-    level: Literal["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"]
+class SetLevel(Struct):
+    level: Annotated[Literal["OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"], TEXT]
 
 
-class Sample(BaseModel):
+class Sample(Struct):
     """A record to try a config with. For sinks as Kafka holds it: text, {"base64": …}, or JSON."""
 
     value: Any = None
@@ -162,19 +170,17 @@ class Sample(BaseModel):
     keySchema: dict[str, Any] | None = None  # noqa: N815
 
 
-class TransformRequest(BaseModel):
+class TransformRequest(Struct):
     config: dict[str, str | int | float | bool | None]
     records: list[Sample]
 
 
-class TransformStep(BaseModel):
+class TransformStep(Struct):
     """One of record, skipped and error says what happened. A record of null was dropped."""
 
-    model_config = ConfigDict(extra="allow")
-
-    step: str = Field(examples=["value.converter", "transforms.mask"])
+    step: Annotated[str, Meta(examples=["value.converter", "transforms.mask"])]
 
 
-class Transformed(BaseModel):
+class Transformed(Struct):
     steps: list[TransformStep]
-    outcome: Literal["passed", "dropped", "failed"]
+    outcome: Annotated[Literal["passed", "dropped", "failed"], TEXT]

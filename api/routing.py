@@ -1,23 +1,24 @@
-"""What all routes share: the herder, the body, the time limit and the answer to errors."""
+"""What all routes share: how they are declared, their guard, the herder and the body."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
 
-from fastapi import APIRouter, Depends
-from fastapi.routing import APIRoute
-from pydantic import BaseModel
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from api.bodies import read_body
 from api.errors import answer_error
 from api.forwarding import forward
-from api.models import Error
 from api.paths import printable_path
+from api.queries import read_query
 from api.security.roles import Caller, Need, Role, need
 from api.settings import RestSettings
 from connect.cluster.herder import ElsewhereError, Herder, TimedOutError
@@ -25,30 +26,72 @@ from connect.errors import ConnectError
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+# Takes the request, the parameters of the path by their names, and `query` if one is declared.
+Handler = Callable[..., Coroutine[Any, Any, Response]]
 
 
-class GuardedRoute(APIRoute):
-    """A route that always answers: with the error's own answer, and within the time limit."""
+class Answer(NamedTuple):
+    """What comes with a status. A type of None means that there is no body."""
 
-    def get_route_handler(self) -> Handler:
-        handle = super().get_route_handler()
-
-        async def guarded(request: Request) -> Response:
-            try:
-                await authorise(request, self.path)
-                return await _in_time(_here_or_elsewhere(handle, request), request)
-            except Exception as error:  # noqa: BLE001 - any error has an answer
-                return answer_error(error)
-
-        return guarded
+    type: Any = None
+    description: str = ""
+    media_type: str = "application/json"
 
 
-async def _here_or_elsewhere(handle: Handler, request: Request) -> Response:
-    try:
-        return await handle(request)
-    except ElsewhereError as elsewhere:
-        return await forward(request, getattr(request.state, "body", b""), elsewhere)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A method of a path. Without a summary it is not documented."""
+
+    method: str
+    path: str
+    handler: Handler
+    tag: str
+    summary: str = ""
+    answers: Mapping[int, Answer] = field(default_factory=dict)
+    query: type[msgspec.Struct] | None = None
+    # For the documentation: handlers read bodies by themselves.
+    body: Any = None
+
+    def route(self) -> Route:
+        return Route(self.path, self.answer, methods=[self.method])
+
+    async def answer(self, request: Request) -> Response:
+        """Always an answer: the handler's or that to its error, and within the time limit."""
+        try:
+            await authorise(request, self.path)
+            return await _in_time(self._here_or_elsewhere(request), request)
+        except Exception as error:  # noqa: BLE001 - any error has an answer
+            return answer_error(error)
+
+    async def _here_or_elsewhere(self, request: Request) -> Response:
+        given = dict(request.path_params)
+        if self.query is not None:
+            given["query"] = read_query(request.query_params, self.query)
+        try:
+            return await self.handler(request, **given)
+        except ElsewhereError as elsewhere:
+            return await forward(request, getattr(request.state, "body", b""), elsewhere)
+
+
+class Routes:
+    """The operations of a resource, declared by decorators."""
+
+    def __init__(self, tag: str) -> None:
+        self._tag = tag
+        self.operations: list[Operation] = []
+        self.get = partial(self._add, "GET")
+        self.post = partial(self._add, "POST")
+        self.put = partial(self._add, "PUT")
+        self.patch = partial(self._add, "PATCH")
+        self.delete = partial(self._add, "DELETE")
+
+    def _add(self, method: str, path: str, **more: Any) -> Callable[[Handler], Handler]:
+        def add(handler: Handler) -> Handler:
+            operation = Operation(method=method, path=path, handler=handler, tag=self._tag, **more)
+            self.operations.append(operation)
+            return handler
+
+        return add
 
 
 async def _in_time(work: Coroutine[Any, Any, Response], request: Request) -> Response:
@@ -81,19 +124,6 @@ def _report_late_end(request: Request) -> Callable[[asyncio.Task[Response]], Non
             log.info("%s was done after nobody waited for it any more", what)
 
     return report
-
-
-def router(tag: str) -> APIRouter:
-    return APIRouter(
-        route_class=GuardedRoute,
-        tags=[tag],
-        responses={
-            400: {"model": Error, "description": "The request can't be met as it stands"},
-            401: {"model": Error, "description": "No user is known by what came with it"},
-            403: {"model": Error, "description": "The user lacks the role, which is named"},
-            500: {"model": Error, "description": "The worker failed, or did not answer in time"},
-        },
-    )
 
 
 def herder_of(request: Request) -> Herder:
@@ -137,22 +167,7 @@ async def _connectors_meant(request: Request) -> Sequence[str | None]:
     return [None]
 
 
-async def _body_of(request: Request) -> bytes:
+async def body_of(request: Request) -> bytes:
     body = await read_body(request, settings_of(request).max_body_bytes)
     request.state.body = body  # for the worker to whom the request may have to go
     return body
-
-
-TheCaller = Annotated[Caller, Depends(caller_of)]
-TheHerder = Annotated[Herder, Depends(herder_of)]
-Body = Annotated[bytes, Depends(_body_of)]
-
-
-def documented(body: type[BaseModel] | dict[str, Any]) -> dict[str, Any]:
-    """What `openapi_extra` says of a body that the route reads by itself."""
-    schema = (
-        body
-        if isinstance(body, dict)
-        else body.model_json_schema(ref_template="#/components/schemas/{model}")
-    )
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

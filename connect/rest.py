@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from connect.plugin import Plugin
 
-# An ASGI application: what FastAPI, Starlette and others make.
+# An ASGI application: what Starlette, FastAPI and others make.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from api.lean import lean_fastapi
 from penstock.errors import tell
 
 
@@ -28,11 +27,7 @@ def standalone(properties: Path, connectors: Sequence[Path]) -> None:
 
 def _worker() -> Any:
     _load_parts_only("kafka", "uvicorn")
-    try:
-        with lean_fastapi():
-            return importlib.import_module("penstock.worker")
-    except ImportError:  # of a FastAPI that can't do without
-        return importlib.import_module("penstock.worker")
+    return importlib.import_module("penstock.worker")
 
 
 def _load_parts_only(*packages: str) -> None:

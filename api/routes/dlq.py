@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
-from fastapi import Depends, Query
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from msgspec import Meta, Struct, field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from api import models
 from api.answers import JsonResponse
+from api.bodies import parse_shape
 from api.dlq_jobs import JobSpec
 from api.dlq_room import DeadLetterRoom
-from api.routing import Body, TheCaller, caller_of, documented, router
+from api.routing import Answer, Routes, body_of, caller_of
 from api.security.roles import Role
 from connect.cluster.herder import BadRequestError
 from connect.errors import NotFoundError
@@ -25,9 +25,10 @@ from dlq.retest import Retest
 from dlq.selection import Selection, State, parse_place, parse_states, parse_time
 from dlq.showing import letter_document
 
-routes = router("dead letters")
+routes = Routes("dead letters")
 
-_UNKNOWN = {"model": models.Error, "description": "No such topic, letter or replay"}
+_UNKNOWN = Answer(models.Error, "No such topic, letter or replay")
+_ANY = Answer(Any)
 _MOST_LISTED = 10_000
 _TESTED_BY_DEFAULT = 10_000
 _STATES = "`open`, `replayed`, `dismissed` (with commas), or `all`"
@@ -38,28 +39,22 @@ def _room_of(request: Request) -> DeadLetterRoom:
     return room
 
 
-Room = Annotated[DeadLetterRoom, Depends(_room_of)]
-
-
-class Select(BaseModel):
+class Select(Struct, forbid_unknown_fields=True):
     """Which letters are meant: all that meet every filter."""
 
-    model_config = ConfigDict(extra="forbid")
-
     connector: str | None = None
-    stage: str | None = Field(default=None, examples=["VALUE_CONVERTER"])
-    exception: str | None = Field(default=None, description="A class, or the end of its name")
+    stage: Annotated[str | None, Meta(examples=["VALUE_CONVERTER"])] = None
+    exception: Annotated[str | None, Meta(description="A class, or the end of its name")] = None
     source_topic: str | None = None
-    fingerprint: str | None = Field(default=None, description="Its beginning will do")
-    since: str | None = Field(default=None, examples=["2h"], description="Ago, or a date")
+    fingerprint: Annotated[str | None, Meta(description="Its beginning will do")] = None
+    since: Annotated[str | None, Meta(description="Ago, or a date", examples=["2h"])] = None
     until: str | None = None
-    state: str | None = Field(default=None, description=_STATES)
-    limit: int | None = Field(default=None, ge=1)
-    letters: list[str] | None = Field(
-        default=None,
-        examples=[["0/1234", "1/5-9"]],
-        description="partition/offset[-to]",
-    )
+    state: Annotated[str | None, Meta(description=_STATES)] = None
+    limit: Annotated[int, Meta(ge=1)] | None = None
+    letters: Annotated[
+        list[str] | None,
+        Meta(description="partition/offset[-to]", examples=[["0/1234", "1/5-9"]]),
+    ] = None
 
     def selection(self, topic: str, states: str) -> Selection:
         spans = [parse_place(f"{topic}/{place}")[1] for place in self.letters or ()]
@@ -77,52 +72,38 @@ class Select(BaseModel):
         )
 
 
-class TestRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    select: Select = Select()
-    config: dict[str, str] | None = Field(default=None, description="A candidate")
-    timeout_ms: int = Field(default=5000, ge=10, description="What one record may take")
+class TestRequest(Struct, forbid_unknown_fields=True):
+    select: Select = field(default_factory=Select)
+    config: Annotated[dict[str, str] | None, Meta(description="A candidate")] = None
+    timeout_ms: Annotated[int, Meta(ge=10, description="What one record may take")] = 5000
 
 
-class MarkRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class MarkRequest(Struct, forbid_unknown_fields=True):
     select: Select
     by: str | None = None
     note: str | None = None
 
 
-class ReplayRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ReplayRequest(Struct, forbid_unknown_fields=True):
     select: Select
-    to: str = Field(default="original", description="`original`, `sink` or `topic:NAME`")
-    passing: bool = Field(default=False, description="Only letters that pass the re-test")
-    config: dict[str, str] | None = Field(default=None, description="A candidate for the re-test")
-    timeout_ms: int = Field(default=5000, ge=10)
-    patch: list[Any] | None = Field(default=None, description="A JSON Patch of values")
-    edit: dict[str, str] | None = Field(default=None, description="`transforms.*` to apply")
+    to: Annotated[str, Meta(description="`original`, `sink` or `topic:NAME`")] = "original"
+    passing: Annotated[bool, Meta(description="Only letters that pass the re-test")] = False
+    config: Annotated[dict[str, str] | None, Meta(description="A candidate for the re-test")] = None
+    timeout_ms: Annotated[int, Meta(ge=10)] = 5000
+    patch: Annotated[list[Any] | None, Meta(description="A JSON Patch of values")] = None
+    edit: Annotated[dict[str, str] | None, Meta(description="`transforms.*` to apply")] = None
     dry_run: bool = False
-    rate: float | None = Field(default=None, gt=0, description="Records a second")
-    max_attempts: int = Field(default=3, ge=1)
+    rate: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="Records a second")] = (
+        None
+    )
+    max_attempts: Annotated[int, Meta(ge=1)] = 3
     by: str | None = None
     note: str | None = None
 
 
-M = TypeVar("M", bound=BaseModel)
-
-
-def _parse(model: type[M], body: bytes) -> M:
-    try:
-        return model.model_validate_json(body or b"{}")
-    except ValidationError as error:
-        problems = (f"{'.'.join(map(str, e['loc'])) or 'body'}: {e['msg']}" for e in error.errors())
-        raise BadRequestError("; ".join(problems)) from error
-
-
-@routes.get("/dlq", summary="The dead-letter topics of all connectors")
-async def topics(room: Room, caller: TheCaller) -> Response:
+@routes.get("/dlq", summary="The dead-letter topics of all connectors", answers={200: _ANY})
+async def topics(request: Request) -> Response:
+    room, caller = _room_of(request), caller_of(request)
     seen = {
         topic: users
         for topic, users in (await room.topics()).items()
@@ -132,8 +113,9 @@ async def topics(room: Room, caller: TheCaller) -> Response:
     return JsonResponse(msgspec.to_builtins(found))
 
 
-@routes.get("/dlq/replays", summary="Replays of this worker")
-async def replays(room: Room, caller: TheCaller) -> Response:
+@routes.get("/dlq/replays", summary="Replays of this worker", answers={200: _ANY})
+async def replays(request: Request) -> Response:
+    room, caller = _room_of(request), caller_of(request)
     users = await room.topics()
     return JsonResponse(
         [
@@ -144,19 +126,20 @@ async def replays(room: Room, caller: TheCaller) -> Response:
     )
 
 
-@routes.get("/dlq/replays/{id:segment}", summary="How far a replay is", responses={404: _UNKNOWN})
-async def replay_status(id: str, room: Room) -> Response:
-    return JsonResponse(room.job(id).to_json())
+@routes.get(
+    "/dlq/replays/{id:segment}", summary="How far a replay is", answers={200: _ANY, 404: _UNKNOWN}
+)
+async def replay_status(request: Request, id: str) -> Response:
+    return JsonResponse(_room_of(request).job(id).to_json())
 
 
 @routes.delete(
     "/dlq/replays/{id:segment}",
     summary="Stop a replay after the batch under way; what is left stays open",
-    status_code=202,
-    responses={404: _UNKNOWN},
+    answers={202: _ANY, 404: _UNKNOWN},
 )
-async def stop_replay(id: str, room: Room) -> Response:
-    job = room.job(id)
+async def stop_replay(request: Request, id: str) -> Response:
+    job = _room_of(request).job(id)
     job.stop()
     return JsonResponse(job.to_json(), 202)
 
@@ -164,20 +147,24 @@ async def stop_replay(id: str, room: Room) -> Response:
 @routes.get(
     "/dlq/{topic:segment}/stats",
     summary="Letters grouped by cause, with counts over time",
-    responses={404: _UNKNOWN},
+    answers={200: _ANY, 404: _UNKNOWN},
+    query=Select,
 )
-async def stats(topic: str, room: Room, select: Annotated[Select, Query()]) -> Response:
-    selection = select.selection(await room.checked(topic), "open")
+async def stats(request: Request, topic: str, query: Select) -> Response:
+    room = _room_of(request)
+    selection = query.selection(await room.checked(topic), "open")
     return JsonResponse(msgspec.to_builtins(await room.call(room.desk.stats, topic, selection)))
 
 
 @routes.get(
     "/dlq/{topic:segment}/letters",
     summary="Letters, the newest first; 100 unless `limit` says otherwise",
-    responses={404: _UNKNOWN},
+    answers={200: _ANY, 404: _UNKNOWN},
+    query=Select,
 )
-async def letters(topic: str, room: Room, select: Annotated[Select, Query()]) -> Response:
-    selection = select.selection(await room.checked(topic), "open")
+async def letters(request: Request, topic: str, query: Select) -> Response:
+    room = _room_of(request)
+    selection = query.selection(await room.checked(topic), "open")
     limit = min(selection.limit or 100, _MOST_LISTED)
     selection = msgspec.structs.replace(selection, limit=limit)
     rows = await room.call(room.desk.rows, topic, selection)
@@ -187,9 +174,10 @@ async def letters(topic: str, room: Room, select: Annotated[Select, Query()]) ->
 @routes.get(
     "/dlq/{topic:segment}/letters/{partition:int}/{offset:int}",
     summary="One letter with everything in it, decoded as far as the converters get",
-    responses={404: _UNKNOWN},
+    answers={200: _ANY, 404: _UNKNOWN},
 )
-async def letter(topic: str, partition: int, offset: int, room: Room) -> Response:
+async def letter(request: Request, topic: str, partition: int, offset: int) -> Response:
+    room = _room_of(request)
     await room.checked(topic)
     found, mark = await room.call(room.desk.letter, topic, Place(partition, offset))
     with await room.retest(topic) as retest:
@@ -200,13 +188,14 @@ async def letter(topic: str, partition: int, offset: int, room: Room) -> Respons
 @routes.post(
     "/dlq/{topic:segment}/test",
     summary="Which letters would pass converters and transforms now; writes nothing",
-    responses={404: _UNKNOWN},
-    openapi_extra=documented(TestRequest),
+    answers={200: _ANY, 404: _UNKNOWN},
+    body=TestRequest,
 )
-async def test(topic: str, room: Room, caller: TheCaller, body: Body) -> Response:
-    wanted = _parse(TestRequest, body)
+async def test(request: Request, topic: str) -> Response:
+    room = _room_of(request)
+    wanted = parse_shape(await body_of(request), TestRequest)
     if wanted.config is not None:
-        caller.require_somewhere(Role.ADMIN)  # it is run
+        caller_of(request).require_somewhere(Role.ADMIN)  # it is run
     selection = wanted.select.selection(await room.checked(topic), "open")
     if selection.limit is None:
         selection = msgspec.structs.replace(selection, limit=_TESTED_BY_DEFAULT)
@@ -225,27 +214,26 @@ def _test(
 @routes.post(
     "/dlq/{topic:segment}/dismiss",
     summary="Put open letters away",
-    responses={404: _UNKNOWN},
-    openapi_extra=documented(MarkRequest),
+    answers={200: _ANY, 404: _UNKNOWN},
+    body=MarkRequest,
 )
-async def dismiss(topic: str, request: Request, room: Room, body: Body) -> Response:
-    return await _mark(topic, request, room, body, State.DISMISSED)
+async def dismiss(request: Request, topic: str) -> Response:
+    return await _mark(request, topic, State.DISMISSED)
 
 
 @routes.post(
     "/dlq/{topic:segment}/reopen",
     summary="Open dismissed and replayed letters again",
-    responses={404: _UNKNOWN},
-    openapi_extra=documented(MarkRequest),
+    answers={200: _ANY, 404: _UNKNOWN},
+    body=MarkRequest,
 )
-async def reopen(topic: str, request: Request, room: Room, body: Body) -> Response:
-    return await _mark(topic, request, room, body, State.OPEN)
+async def reopen(request: Request, topic: str) -> Response:
+    return await _mark(request, topic, State.OPEN)
 
 
-async def _mark(
-    topic: str, request: Request, room: DeadLetterRoom, body: bytes, state: State
-) -> Response:
-    wanted = _parse(MarkRequest, body)
+async def _mark(request: Request, topic: str, state: State) -> Response:
+    room = _room_of(request)
+    wanted = parse_shape(await body_of(request), MarkRequest)
     default = "open" if state is State.DISMISSED else "dismissed,replayed"
     selection = wanted.select.selection(await room.checked(topic), default)
     by = _who(request, wanted.by)
@@ -256,12 +244,12 @@ async def _mark(
 @routes.post(
     "/dlq/{topic:segment}/replays",
     summary="Send open letters again, each once; runs in the background",
-    status_code=202,
-    responses={404: _UNKNOWN},
-    openapi_extra=documented(ReplayRequest),
+    answers={202: _ANY, 404: _UNKNOWN},
+    body=ReplayRequest,
 )
-async def replay(topic: str, request: Request, room: Room, body: Body) -> Response:
-    wanted = _parse(ReplayRequest, body)
+async def replay(request: Request, topic: str) -> Response:
+    room = _room_of(request)
+    wanted = parse_shape(await body_of(request), ReplayRequest)
     selection = wanted.select.selection(await room.checked(topic), "open")
     plan = Plan(
         topic,

@@ -7,25 +7,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from api.answers import no_content
-from api.routing import Body, TheHerder, router
+from api.routing import Routes, body_of, herder_of
 from connect.cluster.herder import BadRequestError
 from connect.cluster.signing import ALGORITHM_HEADER, SIGNATURE_HEADER, Signed, read_signature
 
-routes = router("internal")
+routes = Routes("internal")
 
 
-@routes.post("/connectors/{connector:segment}/tasks", status_code=204, include_in_schema=False)
-async def put_tasks(request: Request, connector: str, herder: TheHerder, body: Body) -> Response:
+@routes.post("/connectors/{connector:segment}/tasks")
+async def put_tasks(request: Request, connector: str) -> Response:
+    body = await body_of(request)
     signed = _signed(request, body)
     # The signature is looked at before the body, so a body that is none is told to workers only.
     configs = _task_configs(body) if signed.signature is not None else []
-    await herder.put_task_configs(connector, configs, signed)
+    await herder_of(request).put_task_configs(connector, configs, signed)
     return no_content()
 
 
-@routes.put("/connectors/{connector:segment}/fence", status_code=204, include_in_schema=False)
-async def fence(request: Request, connector: str, herder: TheHerder, body: Body) -> Response:
-    await herder.fence_zombies(connector, _signed(request, body))
+@routes.put("/connectors/{connector:segment}/fence")
+async def fence(request: Request, connector: str) -> Response:
+    await herder_of(request).fence_zombies(connector, _signed(request, await body_of(request)))
     return no_content()
 
 

@@ -4,73 +4,76 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query
+from msgspec import Meta, Struct
+from starlette.requests import Request
 from starlette.responses import Response
 
 from api import models
 from api.answers import JsonResponse
 from api.bodies import StringMap, parse_config, parse_transform
-from api.routing import Body, TheHerder, documented, router
+from api.routing import Answer, Routes, body_of, herder_of
 from connect.cluster.herder import BadRequestError
 
-routes = router("plugins")
+routes = Routes("plugins")
 
 _SUFFIX = "Connector"
+
+
+class _Listing(Struct):
+    connectorsOnly: Annotated[  # noqa: N815
+        bool, Meta(description="false shows transforms, predicates and converters too")
+    ] = True
 
 
 @routes.get(
     "/connector-plugins",
     summary="The connectors installed, or all plugins",
-    responses={200: {"model": list[models.Plugin]}},
+    answers={200: Answer(list[models.Plugin])},
+    query=_Listing,
 )
-async def list_plugins(
-    herder: TheHerder,
-    connectorsOnly: Annotated[  # noqa: N803
-        bool, Query(description="false shows transforms, predicates and converters too")
-    ] = True,
-) -> Response:
-    return JsonResponse(await herder.plugins(connectors_only=connectorsOnly))
+async def list_plugins(request: Request, query: _Listing) -> Response:
+    return JsonResponse(await herder_of(request).plugins(connectors_only=query.connectorsOnly))
+
+
+class _Keys(Struct):
+    version: Annotated[
+        str | None, Meta(description="A version, `latest`, or a range such as [1.0,2.0)")
+    ] = None
 
 
 @routes.get(
     "/connector-plugins/{plugin:segment}/config",
     summary="The config keys of a plugin",
-    responses={200: {"model": list[models.KeyDefinition]}, 404: {"model": models.Error}},
+    answers={200: Answer(list[models.KeyDefinition]), 404: Answer(models.Error)},
+    query=_Keys,
 )
-async def plugin_config(
-    plugin: str,
-    herder: TheHerder,
-    version: Annotated[
-        str | None, Query(description="A version, `latest`, or a range such as [1.0,2.0)")
-    ] = None,
-) -> Response:
-    return JsonResponse(await herder.plugin_config(plugin, version))
+async def plugin_config(request: Request, plugin: str, query: _Keys) -> Response:
+    return JsonResponse(await herder_of(request).plugin_config(plugin, query.version))
 
 
 @routes.put(
     "/connector-plugins/{plugin:segment}/config/validate",
     summary="Check a config without creating anything",
-    responses={200: {"model": models.Validation}},
-    openapi_extra=documented(
-        {"type": "object", "additionalProperties": {"type": ["string", "null"]}}
-    ),
+    answers={200: Answer(models.Validation)},
+    body=StringMap,
 )
-async def validate(plugin: str, herder: TheHerder, body: Body) -> Response:
-    config = parse_config(body)
+async def validate(request: Request, plugin: str) -> Response:
+    config = parse_config(await body_of(request))
     check_same_plugin(config, plugin)
-    return JsonResponse(await herder.validate(config))
+    return JsonResponse(await herder_of(request).validate(config))
 
 
 @routes.post(
     "/connector-plugins/{plugin:segment}/transform",
     summary="Try a config's converters and transforms on some records, step by step",
-    responses={200: {"model": list[models.Transformed]}},
-    openapi_extra=documented(models.TransformRequest),
+    answers={200: Answer(list[models.Transformed])},
+    body=models.TransformRequest,
 )
-async def transform(plugin: str, herder: TheHerder, body: Body) -> Response:
-    config, records = parse_transform(body)
+async def transform(request: Request, plugin: str) -> Response:
+    config, records = parse_transform(await body_of(request))
     check_same_plugin(config, plugin)
-    return JsonResponse(await herder.transform({"connector.class": plugin, **config}, records))
+    config = {"connector.class": plugin, **config}
+    return JsonResponse(await herder_of(request).transform(config, records))
 
 
 def check_same_plugin(config: StringMap, plugin: str) -> None:

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from api import models
 from api.answers import JsonResponse
-from api.routing import TheHerder, router
+from api.routing import Answer, Routes, herder_of
 from connect.cluster.herder import Health
 
-routes = router("worker")
+routes = Routes("worker")
 
 # Shorter than a probe's own patience, so that it learns what is wrong.
 HEALTH_TIMEOUT_SECONDS = 10
@@ -24,10 +24,10 @@ _UNHEALTHY = "Worker was unable to handle this request and may be unable to hand
 @routes.get(
     "/",
     summary="Version and Kafka cluster of the worker",
-    responses={200: {"model": models.Worker}},
+    answers={200: Answer(models.Worker)},
 )
-async def info(herder: TheHerder) -> Response:
-    info = await herder.info()
+async def info(request: Request) -> Response:
+    info = await herder_of(request).info()
     return JsonResponse(
         {
             "version": info.version,
@@ -40,9 +40,10 @@ async def info(herder: TheHerder) -> Response:
 @routes.get(
     "/health",
     summary="Whether the worker is ready: 200, 503 while it starts, 500 when it is stuck",
-    responses={status: {"model": models.Health} for status in _STATUS.values()},
+    answers={status: Answer(models.Health) for status in _STATUS.values()},
 )
-async def health(herder: TheHerder) -> Response:
+async def health(request: Request) -> Response:
+    herder = herder_of(request)
     try:
         async with asyncio.timeout(HEALTH_TIMEOUT_SECONDS):
             health = await herder.health()
@@ -57,10 +58,9 @@ async def health(herder: TheHerder) -> Response:
 @routes.get(
     "/metrics",
     summary="Everything measured, for Prometheus",
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {}}}},
+    answers={200: Answer(str, media_type="text/plain")},
 )
-async def metrics(request: Request, herder: TheHerder) -> Response:
-    text = await herder.metrics() + request.app.state.dlq.metrics()
+async def metrics(request: Request) -> Response:
+    text = await herder_of(request).metrics() + request.app.state.dlq.metrics()
     # The format's own media type; a scraper chooses its parser by it.
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,3 +1,4 @@
+import msgspec
 import orjson
 
 from api import models
@@ -24,7 +25,7 @@ def test_connector_info_has_the_shape_of_kafka_connect():
         "tasks": [{"connector": "a", "task": 0}],
         "type": "sink",
     }
-    models.Connector.model_validate(shown)
+    msgspec.convert(shown, models.Connector)
 
 
 def test_status_lists_tasks_in_order_and_leaves_out_what_is_not_known():
@@ -40,7 +41,7 @@ def test_status_lists_tasks_in_order_and_leaves_out_what_is_not_known():
         {"id": 2, "state": "FAILED", "worker_id": "w:1", "trace": "ValueError", "version": "2.0"},
         {"id": 10, "state": "RUNNING", "worker_id": "w:1"},
     ]
-    models.ConnectorStatus.model_validate(shown)
+    msgspec.convert(shown, models.ConnectorStatus)
 
 
 def test_what_goes_beyond_kafka_connect_is_beside_it():

@@ -1,6 +1,15 @@
 import pytest
 
-from api.bodies import parse_config, parse_create, parse_level, parse_offsets, with_name
+from api.bodies import (
+    parse_config,
+    parse_create,
+    parse_level,
+    parse_offsets,
+    parse_shape,
+    with_name,
+)
+from api.routes.dlq import ReplayRequest
+from api.routes.dlq import TestRequest as TryRequest
 from connect.cluster.herder import BadRequestError, TargetState
 
 
@@ -149,3 +158,27 @@ def test_a_level_must_be_given():
     """The text for a missing level is Kafka Connect's."""
     assert parse_level(b'{"level": "DEBUG"}') == "DEBUG"
     assert refusal(parse_level, "{}") == ("Desired 'level' parameter was not specified in request.")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("{}", "body: Object missing required field `select`"),
+        ('{"select": {"colour": 1}}', "select: Object contains unknown field `colour`"),
+        ('{"select": {"limit": 0}}', "select.limit: Expected `int` >= 1"),
+        ('{"select": {"letters": ["0/1", 2]}}', "select.letters[1]: Expected `str`, got `int`"),
+        ('{"select": {}, "edit": {"a": "", "b": 2, "c": 3}}', "edit.b: Expected `str`, got `int`"),
+        ('{"select": {}, "rate": 0}', "rate: Expected `float` > 0.0"),
+        ("[]", "body: Expected `object`, got `array`"),
+        ('{"a" 1}', "The body is not valid JSON at line 1, column 6: Expecting ':' delimiter"),
+        ("[" * 100_000, "The body is nested too deeply"),
+    ],
+)  # fmt: skip
+def test_a_body_of_another_shape_is_refused_with_the_place(body, expected):
+    """The field is named by its path."""
+    assert refusal(lambda given: parse_shape(given, ReplayRequest), body) == expected
+
+
+def test_no_body_is_an_empty_object():
+    """A request that has nothing to say need not say it."""
+    assert parse_shape(b"", TryRequest) == TryRequest()

@@ -6,11 +6,12 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from api.bodies import read_body
 from api.errors import answer_error, handle_http_error
@@ -43,21 +44,24 @@ def call(app, method, path, **more):
 
 @pytest.fixture(scope="module")
 def app():
-    app = FastAPI(redirect_slashes=False)
-    app.add_exception_handler(HTTPException, handle_http_error)
+    async def read(request):
+        return PlainTextResponse(request.path_params["thing"])
 
-    @app.get("/things/{thing:segment}")
-    async def read(thing: str) -> Response:
-        return PlainTextResponse(thing)
-
-    @app.put("/things/{thing:segment}")
-    async def write(thing: str, request: Request) -> Response:
+    async def write(request):
         return Response(await read_body(request, limit=10))
 
-    @app.get("/things/{thing:segment}/parts/{part:int}")
-    async def part(thing: str, part: int) -> Response:
-        return PlainTextResponse(f"{thing}:{part}")
+    async def part(request):
+        return PlainTextResponse("{thing}:{part}".format(**request.path_params))
 
+    app = Starlette(
+        routes=[
+            Route("/things/{thing:segment}", read, methods=["GET"]),
+            Route("/things/{thing:segment}", write, methods=["PUT"]),
+            Route("/things/{thing:segment}/parts/{part:int}", part, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: handle_http_error},
+    )
+    app.router.redirect_slashes = False
     app.add_middleware(ExactPaths, router=app.router)
     app.add_middleware(RequestLog)
     return app

@@ -1,7 +1,6 @@
 """Roles by patterns, and the table of what routes need."""
 
 import pytest
-from fastapi.routing import APIRoute
 
 from api.routes import connectors, dlq, internal, loggers, offsets, plugins, root
 from api.security import roles
@@ -9,13 +8,7 @@ from api.security.roles import Caller, Need, Role, need
 from connect.cluster.herder import ForbiddenError
 
 ROUTERS = (root, connectors, internal, offsets, plugins, dlq, loggers)
-ROUTES = [
-    (method, route.path)
-    for module in ROUTERS
-    for route in module.routes.routes
-    if isinstance(route, APIRoute)
-    for method in route.methods
-]
+ROUTES = [(each.method, each.path) for module in ROUTERS for each in module.routes.operations]
 
 TEAM = Caller("team", "-", {Role.READ: ("*",), Role.OPERATE: ("orders-*", "pay[12]")})
 
