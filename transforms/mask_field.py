@@ -103,7 +103,7 @@ class MaskField(KeyOrValue[R], Generic[R]):
 
     def plan(self, schema: Schema | None) -> Plan:
         if schema is None:
-            return edit_map(self._masks, PURPOSE)
+            return edit_map(self._masks, PURPOSE, by_type=True)
         return edit_struct(
             schema, self._masks, PURPOSE, replace_nulls=self._replace_nulls, keep_flags=True
         )

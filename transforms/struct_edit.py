@@ -47,8 +47,8 @@ def same_basics(schema: Schema) -> SchemaBuilder:
     )
 
 
-def edit_map(edits: EditTree, purpose: str) -> Plan:
-    """How to edit a schemaless map."""
+def edit_map(edits: EditTree, purpose: str, *, by_type: bool = False) -> Plan:
+    """How to edit a schemaless map; `by_type` if a value's type alone tells what becomes of it."""
     leaves = tuple((name, edit(None).convert) for name, edit in edits.items() if callable(edit))
     inner = tuple(
         (name, _edit_inside(edit, purpose)) for name, edit in edits.items() if not callable(edit)
@@ -63,8 +63,11 @@ def edit_map(edits: EditTree, purpose: str) -> Plan:
 
     def change_columns(fields: dict[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
         for name, change in leaves:
-            column = fields.get(name)
-            fields[name] = [change(None)] * count if column is None else [*map(change, column)]
+            column = fields.get(name, (None,))
+            if len(column) == 1 or (by_type and len(set(map(type, column))) == 1):
+                fields[name] = [change(column[0])] * count
+            else:
+                fields[name] = [*map(change, column)]
         return fields
 
     def convert(value: Any) -> Any:

@@ -97,6 +97,7 @@ class _ThreadLimit:
         self._started = 0.0
         self._thread_id = 0
         self._done = threading.Event()
+        self._struck = False
         self._lock = threading.Lock()
 
     def restart(self) -> None:
@@ -112,8 +113,9 @@ class _ThreadLimit:
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self._done.set()
-            # What was set in the last moment must not strike somebody else's code.
-            _raise_in_thread(self._thread_id, None)
+            if self._struck:
+                self._struck = False
+                _let_strike(self._thread_id)
 
     def _watch(self, done: threading.Event) -> None:
         left = self._seconds
@@ -122,9 +124,24 @@ class _ThreadLimit:
             with self._lock:
                 if left <= 0 and not done.is_set():
                     done.set()
-                    _raise_in_thread(self._thread_id, TimeIsUp)
+                    self._struck = True
+                    _raise_in_thread(self._thread_id)
 
 
-def _raise_in_thread(thread_id: int, error: type[BaseException] | None) -> None:
-    target = None if error is None else ctypes.py_object(error)
+def _raise_in_thread(thread_id: int) -> None:
+    target = ctypes.py_object(TimeIsUp)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), target)
+
+
+def _let_strike(thread_id: int) -> None:
+    """Have this thread's exception come now: a moment later it would strike somebody else's code.
+
+    It can be taken back as well, but then Python 3.11 looks for it for ever: everything is slower,
+    and code that is traced or profiled hangs.
+    """
+    try:
+        _raise_in_thread(thread_id)
+        while True:
+            pass
+    except TimeIsUp:
+        pass

@@ -27,7 +27,9 @@ from connect.data.java_text import (
 from connect.data.schema import Schema, Type
 
 _BOOLEANS = {True: "true", False: "false"}.__getitem__
-_EQUAL_IF_PRINTED_ALIKE = {str, int, bool, type(None)}
+# Equal values are printed alike, but True equals 1, and 0.0 equals -0.0.
+_EQUAL_IF_PRINTED_ALIKE = {str, type(None)}
+_IF_OF_ONE_TYPE = {int, bool}
 # Between these JSON's digits are Java's; beyond, Java writes an exponent.
 _LOW, _HIGH = 1e-3, 1e7
 
@@ -131,12 +133,15 @@ def _are_plain(column: Sequence[float]) -> bool:
 
 
 def _is_constant(column: Sequence[Any]) -> bool:
-    first = column[0]
-    # True equals 1, and 0.0 equals -0.0, but they are printed otherwise.
+    first, count = column[0], len(column)
+    if column[-1] != first or column[count // 2] != first:
+        return False
+    kind = type(first)
+    if kind in _EQUAL_IF_PRINTED_ALIKE:
+        return column.count(first) == count
     return (
-        type(first) in _EQUAL_IF_PRINTED_ALIKE
-        and column[-1] == first
-        and column.count(first) == len(column)
+        kind in _IF_OF_ONE_TYPE
+        and column.count(first) == count
         and len(set(map(type, column))) == 1
     )
 
@@ -146,19 +151,33 @@ def _joined(
 ) -> str:
     """The lines: texts of columns in turn with what stands between them.
 
-    A column that holds one thing only is part of what stands between the others.
+    A column that holds one thing only is part of what stands between the others. One that begins
+    with text is taken for text, and looked through only if something in it is not.
     """
-    parts: list[Iterable[str]] = []
-    before = begin
+    around = [begin]  # what stands before, between and behind the texts of columns
+    varying: list[tuple[Sequence[Any], Writer]] = []
     for name, column, write in fields:
-        before += f"{name}="
+        around[-1] += f"{name}="
         if _is_constant(column):
-            before += write(column[0])
+            around[-1] += write(column[0])
         else:
-            parts += [repeat(before), _texts(column, write)]
-            before = ""
-        before += between
-    end = before.removesuffix(between) + "}\n"
-    if not parts:
+            varying.append((column, write))
+            around.append("")
+        around[-1] += between
+    *before, end = around
+    end = end.removesuffix(between) + "}\n"
+    if not varying:
         return end * count
+    try:
+        return _mixed(before, [_text(*each) for each in varying], end)
+    except TypeError:
+        return _mixed(before, [_texts(*each) for each in varying], end)
+
+
+def _mixed(before: Sequence[str], texts: Sequence[Iterable[str]], end: str) -> str:
+    parts = [part for pair in zip(map(repeat, before), texts, strict=True) for part in pair]
     return "".join(chain.from_iterable(zip(*parts, repeat(end))))
+
+
+def _text(column: Sequence[Any], write: Writer) -> Iterable[str]:
+    return column if write is _any and type(column[0]) is str else _texts(column, write)

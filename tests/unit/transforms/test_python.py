@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import signal
+import sys
 import threading
 import time
 
@@ -152,6 +153,12 @@ def test_the_time_limit_holds_in_other_threads_too():
     thread.join(20)
     assert not thread.is_alive()
     assert "took longer than timeout.ms=100" in errors[0]
+    # Nothing is left for the interpreter to look for: what is profiled would never end.
+    seen = []
+    sys.setprofile(lambda *event: seen.append(event))
+    sorted(range(3), key=lambda n: -n)
+    sys.setprofile(None)
+    assert seen
 
 
 def test_others_alarms_are_left_as_they_were():
