@@ -123,6 +123,8 @@ class _Connection:
             self._answer += some
         if _number(self._answer, 4) != self._number:
             raise ConnectionError("the broker answers what was not asked")
+        if len(self._answer) < self._error_at + 2:
+            raise ConnectionError("the broker's answer ends too early")
         (code,) = struct.unpack_from(">h", self._answer, self._error_at)
         return int(code)
 
@@ -390,9 +392,7 @@ class Express:
 
     def _fail(self, reason: str) -> None:
         """Let the producer do it, and everything else for a while."""
-        log.info(
-            "Batches go by the producer, for %.0f s at least: %s", self._rest, reason
-        )  # fmt: skip
+        log.info("Batches go by the producer, for %.0f s at least: %s", self._rest, reason)
         self._rests_until = time.monotonic() + self._rest
         self._rest = min(2 * self._rest, LONGEST_REST_SECONDS)
         self._routes.clear()

@@ -52,6 +52,10 @@ class Lane:
         if not self.express.send(batch):
             self.queue(batch)
 
+    def send_all(self, topic, numbers):
+        for n in numbers:
+            self.send(batch(topic, n * COUNT))
+
     def finish(self):
         assert self.express.settle() == 0
         assert self.producer.flush(30) == 0
@@ -90,8 +94,7 @@ def numbers(messages):
 
 def test_batches_arrive_as_from_a_producer(lane, kafka, topic):
     """All values, in order, with their times, and without keys and headers."""
-    for n in range(40):
-        lane.send(batch(topic, n * COUNT))
+    lane.send_all(topic, range(40))
     lane.finish()
     assert lane.queued == FIRST
     found = consume_all(kafka, topic, 40 * COUNT)
@@ -146,8 +149,7 @@ def test_two_topics_are_served_by_turns(lane, kafka, make_topic):
 
 def test_the_last_batches_arrive_while_the_task_waits_for_more(lane, kafka, topic):
     """Nobody calls anything, and what waited behind a request is sent, and acknowledged."""
-    for n in range(5):
-        lane.send(batch(topic, n * COUNT))
+    lane.send_all(topic, range(5))
     wait_for(lambda: lane.express.pending == 0, "acknowledgements")
     assert lane.queued == FIRST
     assert numbers(consume_all(kafka, topic, 5 * COUNT)) == [*range(5 * COUNT)]
@@ -172,8 +174,7 @@ def test_small_batches_go_by_the_producer(lane, kafka, topic):
 def test_a_batch_larger_than_a_request_goes_by_the_producer(kafka, topic):
     """batch.size is what one request has at most, however much waits."""
     with lane_to(kafka, **{"producer.batch.size": "20000"}) as lane:
-        for n in range(30):  # 1000 take about 12 kB: two don't fit together
-            lane.send(batch(topic, n * COUNT))
+        lane.send_all(topic, range(30))  # a batch takes about 12 kB: two don't fit together
         assert lane.queued == FIRST
         lane.send(batch(topic, 30 * COUNT, 2 * COUNT))
         assert lane.queued == FIRST + 1
@@ -216,14 +217,12 @@ def test_broker_that_dies_under_a_batch(broker):
     """What has no answer comes back in order, and is there when the broker is."""
     topic = topics.Topics(broker.address).create()
     with lane_to(broker.address) as lane:
-        for n in range(10):
-            lane.send(batch(topic, n * COUNT))
+        lane.send_all(topic, range(10))
         lane.express.settle()
         assert lane.queued == FIRST
         broker.kill()
         try:
-            for n in range(10, 15):
-                lane.send(batch(topic, n * COUNT))
+            lane.send_all(topic, range(10, 15))
             lane.express.settle()
             assert lane.queued == FIRST + 5
         finally:
@@ -236,13 +235,11 @@ def test_broker_that_hangs_under_a_batch(broker):
     """It is waited for; who has to stop need not wait; and when it goes on, all is well."""
     topic = topics.Topics(broker.address).create()
     with lane_to(broker.address) as lane:
-        for n in range(2):
-            lane.send(batch(topic, n * COUNT))
+        lane.send_all(topic, range(2))
         lane.express.settle()
         broker.freeze()
         try:
-            for n in range(2, 4):
-                lane.send(batch(topic, n * COUNT))
+            lane.send_all(topic, range(2, 4))
             assert lane.express.settle(0.1) == 2 * COUNT == lane.express.pending
             lane.stopping = True
             with pytest.raises(StoppedError):
@@ -259,8 +256,7 @@ def test_broker_that_hangs_for_too_long(broker):
     """After request.timeout.ms the producer gets it. It may be there twice then, never not."""
     topic = topics.Topics(broker.address).create()
     with lane_to(broker.address, **{"producer.request.timeout.ms": "2000"}) as lane:
-        for n in range(2):
-            lane.send(batch(topic, n * COUNT))
+        lane.send_all(topic, range(2))
         lane.express.settle()
         broker.freeze()
         try:
@@ -279,8 +275,7 @@ def test_what_fails_while_the_task_waits_is_told_to_the_task(broker):
     """A batch that can't even be given back is not forgotten: nothing counts as acknowledged."""
     topic = topics.Topics(broker.address).create()
     with lane_to(broker.address, **{"producer.request.timeout.ms": "2000"}) as lane:
-        for n in range(2):
-            lane.send(batch(topic, n * COUNT))
+        lane.send_all(topic, range(2))
         lane.express.settle()
 
         def no_room(_batch):
@@ -320,6 +315,7 @@ RUBBISH = {
     "nothing": b"",
     "another request's answer": struct.pack(">ii", 4, 77),
     "half an answer": struct.pack(">ii", 400, 1),
+    "an answer without an outcome": struct.pack(">ii", 4, 1),
 }
 
 
