@@ -86,8 +86,7 @@ def counted(bench: Bench, row: Row) -> None:
 
 
 def two_tasks(bench: Bench, row: Row) -> None:
-    # Many, because a second task begins seconds after the first, when that one hears of it.
-    count = bench.records(8_000_000)
+    count = bench.records(4_000_000)
     topic = bench.filled("orders-many", lambda: orders.plain(range(count)), partitions=2)
     _, ours = bench.sides()
 
