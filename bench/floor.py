@@ -23,7 +23,7 @@ from connect import Schema, SourceBatch
 from connect.data.java_lines import java_lines_of
 from connect.pipeline import PipelineSpec, SinkPipeline, SourcePipeline
 from connect.runtime.memory import tune_allocation, tune_garbage_collection
-from connect.runtime.record_batch import RecordBatch
+from connect.runtime.record_batch import RecordBatch, Signature
 from connectors.file.lines import LineSplitter
 from connectors.file.sink import _lines
 
@@ -136,7 +136,7 @@ def _source(producer: Producer, count: int) -> None:
 def _packed(values: Sequence[Any]) -> list[bytes]:
     records = RecordBatch(1)
     records.add(values, 1, 1 << 30)
-    return records.parts()
+    return records.parts(Signature(1, 0, 0))
 
 
 def _produce(producer: Producer, values: Sequence[bytes | None]) -> None:

@@ -2,9 +2,12 @@
 
 A batch of values alone, as sources make that hand out columns, costs librdkafka three times as much
 as making it. Here it becomes a part of a record batch at once (`record_batch.py`), which goes to
-the leader of a partition. One request is under way at a time; what is polled meanwhile is the next:
+the leader of a partition. What is polled while a request is under way is the next one:
 
-    poll ─► convert ─► add to the parcel ─► no request under way? send it ─► poll ─► …
+    poll ─► convert ─► add to the parcel ─► is it full, or nothing under way? send it ─► poll ─► …
+
+Up to three are under way, so that the broker need not wait for us. It takes them in order, and none
+behind one that it refused, because they are numbered as those of an idempotent producer are.
 
 This way knows how to send and nothing else. Whatever is unusual goes by the producer: batches with
 keys, headers or few records, brokers behind TLS or a login, compression. And so does, first of all,
@@ -23,6 +26,7 @@ import socket
 import struct
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
@@ -31,7 +35,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from connect.pipeline import Outgoing
 from connect.runtime.control import StoppedError
-from connect.runtime.record_batch import RecordBatch
+from connect.runtime.record_batch import RecordBatch, Signature
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +45,7 @@ LEAST_MEAN = 500.0
 _WEIGHT = 1 / 8
 CONNECT_SECONDS = 1.0
 METADATA_SECONDS = 1.0
+IDENTITY_SECONDS = 1.0
 METADATA_AGE_SECONDS = 300.0  # as long as Java's producer believes what it knows
 DRAIN_SECONDS = 1.0  # for the producer to send the rest before this way is taken
 LOOK_SECONDS = 1.0  # how soon a stop is seen while the broker is silent
@@ -52,9 +57,15 @@ LONGEST_REST_SECONDS = 600.0
 SLOW_SECONDS = 0.05
 SLOW_ANSWERS = 10
 
+# The broker has its next request as soon as it is through with one, and the third is being sent.
+MOST_UNDER_WAY = 3
+
 _MORE = getattr(socket, "MSG_MORE", 0)  # on Linux: wait for what follows
-_PRODUCE = 0
-_VERSION = 3  # from Kafka 0.11 on, and the oldest that Kafka 4 takes
+# Kinds of requests, each with a version: from Kafka 0.11 on, and the oldest that Kafka 4 takes.
+_PRODUCE = (0, 3)
+_INIT_PRODUCER_ID = (22, 0)
+_OUTCOME = struct.Struct(">h")
+_IDENTITY = struct.Struct(">ihqh")  # how long to wait, error code, id, epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,37 +80,67 @@ class Terms:
 
 
 class _Connection:
-    """One to a broker, with one request under way at most. What goes wrong is an OSError."""
+    """One to a broker, which answers requests in order. What goes wrong is an OSError."""
 
-    def __init__(self, address: tuple[str, int], terms: Terms) -> None:
+    def __init__(self, address: tuple[str, int], terms: Terms, go_on: Callable[[], None]) -> None:
+        """`go_on` is called while the broker makes us wait, and may raise."""
         self._terms = terms
+        self._go_on = go_on
         self._socket = socket.create_connection(address, CONNECT_SECONDS)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._number = 0
-        self._error_at = 0
-        self._answer = b""
+        # Of the requests under way: their numbers, and where in an answer the outcome stands.
+        self._asked: deque[tuple[int, int]] = deque()
+        self._come = b""
 
-    def send(
-        self, topic: str, partition: int, records: RecordBatch, go_on: Callable[[], None]
-    ) -> None:
-        """Send a record batch. While the broker takes nothing `go_on` is called, and may raise."""
-        self._number = (self._number + 1) & 0x7FFFFFFF
-        client, name = self._terms.client_id.encode(), topic.encode()
+    def identify(self) -> tuple[int, int]:
+        """An id and an epoch for a new sequence of record batches."""
+        deadline = time.monotonic() + IDENTITY_SECONDS
+        while True:
+            self._ask(_INIT_PRODUCER_ID, 8, [struct.pack(">hi", -1, 0)])  # no transaction
+            answer = self._next_answer(IDENTITY_SECONDS, _IDENTITY)
+            if answer is None:
+                raise TimeoutError("no producer id came in time")
+            _, code, producer, epoch = answer
+            if code == KafkaError.NO_ERROR:
+                return producer, epoch
+            # A broker that was just started has to ask for some itself.
+            waits = code == KafkaError.COORDINATOR_LOAD_IN_PROGRESS
+            if not waits or time.monotonic() > deadline:
+                raise ConnectionError(f"no producer id: {KafkaError(code).str()}")
+            time.sleep(TEND_SECONDS)
+
+    def send(self, topic: str, partition: int, records: RecordBatch, signed: Signature) -> None:
+        """Send a record batch."""
+        name = topic.encode()
         head = struct.pack(
-            f">hhih{len(client)}shhiih{len(name)}siii",
-            _PRODUCE, _VERSION, self._number, len(client), client,
+            f">hhiih{len(name)}siii",
             -1, self._terms.acks, int(self._terms.answer_seconds * 1000),  # no transaction
             1, len(name), name, 1, partition, records.size,
         )  # fmt: skip
-        self._error_at = struct.calcsize(f">iiih{len(name)}sii")
-        self._answer = b""
-        self._socket.settimeout(LOOK_SECONDS)
-        first, *others = records.parts()
-        size = struct.pack(">i", len(head) + records.size)
-        for part in (size + head + first, *others):
-            self._put(part, 0 if part is others[-1] else _MORE, go_on)
+        outcome_at = struct.calcsize(f">iiih{len(name)}sii")
+        self._ask(_PRODUCE, outcome_at, [head, *records.parts(signed)])
 
-    def _put(self, data: bytes, flags: int, go_on: Callable[[], None]) -> None:
+    def outcome(self, seconds: float) -> int | None:
+        """The error code of the oldest batch under way, 0 for none; None if no answer came yet."""
+        answer = self._next_answer(seconds, _OUTCOME)
+        return None if answer is None else answer[0]
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _ask(self, kind: tuple[int, int], outcome_at: int, body: list[bytes]) -> None:
+        self._number = (self._number + 1) & 0x7FFFFFFF
+        client = self._terms.client_id.encode()
+        head = struct.pack(f">hhih{len(client)}s", *kind, self._number, len(client), client)
+        size = struct.pack(">i", len(head) + sum(map(len, body)))
+        parts = [size + head + body[0], *body[1:]]
+        self._asked.append((self._number, outcome_at))
+        self._socket.settimeout(LOOK_SECONDS)
+        for part in parts:
+            self._put(part, 0 if part is parts[-1] else _MORE)
+
+    def _put(self, data: bytes, flags: int) -> None:
         left = memoryview(data)
         deadline = time.monotonic() + self._terms.answer_seconds
         while left:
@@ -108,28 +149,27 @@ class _Connection:
             except TimeoutError:
                 if time.monotonic() > deadline:
                     raise
-                go_on()
+                self._go_on()
 
-    def answer(self, seconds: float) -> int | None:
-        """The error code of the request under way, 0 for none; None if no answer came yet."""
+    def _next_answer(self, seconds: float, shape: struct.Struct) -> tuple[int, ...] | None:
+        """What stands at the outcome's place of the next answer; None if it did not come yet."""
         self._socket.settimeout(seconds)
-        while len(self._answer) < 4 or len(self._answer) < 4 + _number(self._answer, 0):
+        while len(self._come) < 4 or len(self._come) < 4 + _number(self._come, 0):
             try:
                 some = self._socket.recv(4096)
             except (TimeoutError, BlockingIOError):
                 return None
             if not some:
                 raise ConnectionResetError("the broker closed the connection")
-            self._answer += some
-        if _number(self._answer, 4) != self._number:
+            self._come += some
+        end = 4 + _number(self._come, 0)
+        answer, self._come = self._come[:end], self._come[end:]
+        number, outcome_at = self._asked.popleft()
+        if end < 8 or _number(answer, 4) != number:
             raise ConnectionError("the broker answers what was not asked")
-        if len(self._answer) < self._error_at + 2:
+        if end < outcome_at + shape.size:
             raise ConnectionError("the broker's answer ends too early")
-        (code,) = struct.unpack_from(">h", self._answer, self._error_at)
-        return int(code)
-
-    def close(self) -> None:
-        self._socket.close()
+        return shape.unpack_from(answer, outcome_at)
 
 
 def _number(data: bytes, at: int) -> int:
@@ -145,6 +185,7 @@ class _Parcel:
     batches: list[Outgoing] = field(default_factory=list)
     connection: _Connection | None = None
     sent: float = 0.0
+    begins: bool = False  # the sequence of its partition
 
 
 class _Route(NamedTuple):
@@ -175,8 +216,10 @@ class Express:
         # Guards what follows. Who gives a batch back may come to `settle` on the way.
         self._lock = threading.RLock()
         self._packed: _Parcel | None = None  # the next one
-        self._under_way: _Parcel | None = None
+        self._under_way: deque[_Parcel] = deque()
         self._connections: dict[tuple[str, int], _Connection] = {}
+        self._identity: tuple[int, int] | None = None  # until something fails
+        self._sequences: dict[tuple[str, int], int] = {}  # by partition, of the next record
         self._routes: dict[str, _Route] = {}
         self._met: set[str] = set()  # topics
         self._rests_until = 0.0
@@ -191,7 +234,11 @@ class Express:
     @property
     def pending(self) -> int:
         """Records not yet acknowledged."""
-        return sum(parcel.records.count for parcel in (self._under_way, self._packed) if parcel)
+        return sum(parcel.records.count for parcel in self._parcels())
+
+    def _parcels(self) -> list[_Parcel]:
+        """Those without an answer, in order."""
+        return [*self._under_way, *([self._packed] if self._packed else [])]
 
     def send(self, batch: Outgoing) -> bool:
         """Send it, or say that it has to go by the producer, which is then free to take it."""
@@ -199,7 +246,9 @@ class Express:
             self._raise_failure()
             taken = self._suits(batch) and self._pack(batch)
             if taken:
-                self._advance(0)
+                self._take_answers(0)
+                if self._packed is not None and not self._under_way:
+                    self._dispatch()
                 self._see_to_tending()
             else:
                 self.settle()
@@ -214,7 +263,10 @@ class Express:
         with self._lock:
             while self._packed or self._under_way:
                 left = None if deadline is None else max(0, deadline - time.monotonic())
-                self._advance(left)
+                if self._may_leave():
+                    self._dispatch()
+                else:
+                    self._take_answers(left)
                 if left == 0:
                     break
             self._raise_failure()
@@ -223,7 +275,8 @@ class Express:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._packed = self._under_way = None
+            self._packed = None
+            self._under_way.clear()
             self._disconnect()
         self._busy.set()
 
@@ -242,7 +295,9 @@ class Express:
                 time.sleep(TEND_SECONDS)
                 if self._lock.acquire(blocking=False):  # or the task's thread sees to it
                     try:
-                        self._advance(0)
+                        self._take_answers(0)
+                        if self._may_leave():
+                            self._dispatch()
                         if not (self._packed or self._under_way or self._closed):
                             self._busy.clear()
                     finally:
@@ -284,7 +339,7 @@ class Express:
         count = len(batch.values)
         values = cast("Sequence[bytes]", batch.values)
         timestamp = batch.timestamps[0] or time.time_ns() // 1_000_000
-        self._take_answer(0)
+        self._take_answers(0)
         if self._packed is not None:
             records = self._packed.records
             size = records.size * (records.count + count) / records.count  # roughly
@@ -307,37 +362,57 @@ class Express:
         self._send_packed()
         return self._pack(batch)
 
-    def _advance(self, seconds: float | None) -> None:
-        """Take an answer, and send the next parcel if none is under way then."""
-        self._take_answer(seconds)
-        if self._under_way is None and self._packed is not None:
-            parcel, self._packed = self._packed, None
-            self._under_way = parcel
-            try:
-                parcel.connection = self._send(parcel)
-                parcel.sent = time.monotonic()
-            except OSError as error:
-                self._fail(str(error))
-            except KafkaException as error:
-                self._fail(error.args[0].str())
-            except StoppedError:
-                # Half a request is under way, which the broker forgets with its connection.
-                self._under_way, self._packed = None, parcel
-                self._disconnect()
-                raise
-
     def _send_packed(self) -> None:
         """Wait until the next parcel is under way."""
         while self._packed is not None:
-            self._advance(None)
+            if self._may_leave():
+                self._dispatch()
+            else:
+                self._take_answers(None)
 
-    def _send(self, parcel: _Parcel) -> _Connection:
+    def _may_leave(self) -> bool:
+        """Whether there is a next parcel, and it may be sent now.
+
+        Behind the first one of a partition none may: a broker that refused the first would take the
+        second one for it.
+        """
+        return (
+            self._packed is not None
+            and len(self._under_way) < MOST_UNDER_WAY
+            and not any(parcel.begins for parcel in self._under_way)
+        )
+
+    def _dispatch(self) -> None:
+        """Send the next parcel."""
+        assert self._packed is not None
+        parcel, self._packed = self._packed, None
+        self._under_way.append(parcel)
+        try:
+            self._send(parcel)
+        except OSError as error:
+            self._fail(str(error))
+        except KafkaException as error:
+            self._fail(error.args[0].str())
+        except StoppedError:
+            # Half a request is under way, which the broker forgets with its connection.
+            self._packed = self._under_way.pop()
+            self._disconnect()
+            raise
+
+    def _send(self, parcel: _Parcel) -> None:
         partition, address = random.choice(self._route(parcel.topic).places)  # noqa: S311
         connection = self._connections.get(address)
         if connection is None:
-            connection = self._connections[address] = _Connection(address, self._terms)
-        connection.send(parcel.topic, partition, parcel.records, self._go_on)
-        return connection
+            connection = self._connections[address] = _Connection(address, self._terms, self._go_on)
+        if self._identity is None:
+            self._identity = connection.identify()
+        place = parcel.topic, partition
+        sequence = self._sequences.get(place, 0)
+        parcel.begins = place not in self._sequences
+        connection.send(*place, parcel.records, Signature(*self._identity, sequence))
+        self._sequences[place] = (sequence + parcel.records.count) & 0x7FFFFFFF
+        parcel.connection = connection
+        parcel.sent = time.monotonic()
 
     def _go_on(self) -> None:
         if self._is_stopping():
@@ -360,17 +435,19 @@ class Express:
 
     # -- answers ----------------------------------------------------------------------------
 
-    def _take_answer(self, seconds: float | None) -> None:
-        """See to the answer to what is under way, if it comes in time."""
-        while (parcel := self._under_way) is not None:
+    def _take_answers(self, seconds: float | None) -> None:
+        """See to the answers that are there; if none is, wait for one that long."""
+        while self._under_way:
+            parcel = self._under_way[0]
             assert parcel.connection is not None
             try:
-                code = parcel.connection.answer(LOOK_SECONDS if seconds is None else seconds)
+                code = parcel.connection.outcome(LOOK_SECONDS if seconds is None else seconds)
             except OSError as error:
                 self._fail(str(error))
                 return
             if code == 0:
-                self._succeed(parcel)
+                self._succeed()
+                seconds = 0
             elif code is not None:
                 self._fail(KafkaError(code).str())
             elif time.monotonic() - parcel.sent > self._terms.answer_seconds:
@@ -380,8 +457,8 @@ class Express:
             else:
                 return
 
-    def _succeed(self, parcel: _Parcel) -> None:
-        self._under_way = None
+    def _succeed(self) -> None:
+        parcel = self._under_way.popleft()
         self._rest = REST_SECONDS
         slow = time.monotonic() - parcel.sent > SLOW_SECONDS
         self._slow = self._slow + 1 if slow else 0
@@ -396,9 +473,12 @@ class Express:
         self._rests_until = time.monotonic() + self._rest
         self._rest = min(2 * self._rest, LONGEST_REST_SECONDS)
         self._routes.clear()
+        self._sequences.clear()
+        self._identity = None
         self._disconnect()
-        back = [batch for p in (self._under_way, self._packed) if p for batch in p.batches]
-        self._under_way = self._packed = None
+        back = [batch for parcel in self._parcels() for batch in parcel.batches]
+        self._packed = None
+        self._under_way.clear()
         for batch in back:
             self._give_back(batch)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import google_crc32c
 
@@ -17,11 +18,11 @@ from connect.data.framed import Framed
 # First offset, length of what follows, leader epoch, magic, crc.
 _BEGIN = struct.Struct(">qiibI")
 # What the crc covers: attributes, last offset delta, first and greatest timestamp, producer id,
-# epoch and sequence (none of the three here), and the number of records.
+# epoch and sequence, and the number of records.
 _COVERED = struct.Struct(">hiqqqhii")
 _AFTER_LENGTH = _BEGIN.size - 8 - 4
 _MAGIC = 2
-_NONE = -1
+_NO_EPOCH = -1  # of a leader
 
 # A number takes one byte below the first of these, two below the second, and so on.
 _WIDTHS = (1 << 6, 1 << 13, 1 << 20)
@@ -29,6 +30,14 @@ MOST_RECORDS = _WIDTHS[-1]
 MOST_DELTA_MS = _WIDTHS[1] - 1  # between two timestamps
 # Lengths that are remembered. Most topics have a few hundred; a text of any length has no end.
 _MOST_LENGTHS = 4096
+
+
+class Signature(NamedTuple):
+    """Whose batch it is, and which: the number of its first record in a partition."""
+
+    producer: int
+    epoch: int
+    sequence: int
 
 
 class RecordBatch:
@@ -56,16 +65,16 @@ class RecordBatch:
         self.size += len(segment)
         return True
 
-    def parts(self) -> list[bytes]:
+    def parts(self, signed: Signature) -> list[bytes]:
         """What is to be sent, in this order."""
         covered = _COVERED.pack(
-            0, self.count - 1, self._first_time, self._last_time, _NONE, _NONE, _NONE, self.count
+            0, self.count - 1, self._first_time, self._last_time, *signed, self.count
         )
         crc = google_crc32c.value(covered)
         for segment in self._segments:
             crc = google_crc32c.extend(crc, segment)
         length = self.size - _BEGIN.size + _AFTER_LENGTH
-        return [_BEGIN.pack(0, length, _NONE, _MAGIC, crc) + covered, *self._segments]
+        return [_BEGIN.pack(0, length, _NO_EPOCH, _MAGIC, crc) + covered, *self._segments]
 
 
 def _records(values: Sequence[bytes], first_place: int, delta_ms: int) -> bytes:

@@ -36,7 +36,7 @@ from connect.runtime.clients.settings import (
     number,
     translate,
 )
-from connect.runtime.express import Terms
+from connect.runtime.express import MOST_UNDER_WAY, Terms
 from connect.runtime.record_batch import MOST_RECORDS
 
 log = logging.getLogger(__name__)
@@ -283,15 +283,16 @@ def express_terms(
         if key not in _EXPRESS or str(value) not in (_EXPRESS[key] or {str(value)}):
             return None
     sizes = [int(config.get(key, _BATCH_SIZE)) for key in ("batch.size", "message.max.bytes")]
-    # What comes back, of one request under way and the next, must find room in the producer.
+    # What comes back, of requests under way and the next, must find room in the producer.
+    parcels = MOST_UNDER_WAY + 1
     room = 1024 * int(config.get("queue.buffering.max.kbytes", 1024 * 1024))
     places = int(config.get("queue.buffering.max.messages", 100_000))
     return Terms(
         client_id=config["client.id"],
         acks=-1 if config["acks"] == "all" else 1,
         answer_seconds=int(config.get("socket.timeout.ms", 30_000)) / 1000,
-        most_bytes=min(room // 2, *sizes),
-        most_records=min(places // 2, MOST_RECORDS),
+        most_bytes=min(room // parcels, *sizes),
+        most_records=min(places // parcels, MOST_RECORDS),
     )
 
 

@@ -92,11 +92,13 @@ def numbers(messages):
 # ---- what arrives ----------------------------------------------------------------------------
 
 
-def test_batches_arrive_as_from_a_producer(lane, kafka, topic):
+@pytest.mark.parametrize("acks", ["all", "1"])
+def test_batches_arrive_as_from_a_producer(kafka, topic, acks):
     """All values, in order, with their times, and without keys and headers."""
-    lane.send_all(topic, range(40))
-    lane.finish()
-    assert lane.queued == FIRST
+    with lane_to(kafka, **{"producer.acks": acks}) as lane:
+        lane.send_all(topic, range(40))
+        lane.finish()
+        assert lane.queued == FIRST
     found = consume_all(kafka, topic, 40 * COUNT)
     assert numbers(found) == [*range(40 * COUNT)]
     assert {m.key() for m in found} == {None}
@@ -182,6 +184,18 @@ def test_a_batch_larger_than_a_request_goes_by_the_producer(kafka, topic):
     assert numbers(consume_all(kafka, topic, 32 * COUNT)) == [*range(32 * COUNT)]
 
 
+def test_numbers_of_records_begin_again_when_they_are_used_up(lane, kafka, topic):
+    """Kafka counts a partition's records from zero to 2147483647, and then from zero."""
+    lane.express._sequences[topic, 0] = (1 << 31) - COUNT - COUNT // 2
+    for n in range(5):
+        lane.send(batch(topic, n * COUNT))
+        lane.express.settle()
+    lane.finish()
+    assert lane.queued == FIRST
+    assert lane.express._sequences[topic, 0] == 4 * COUNT - COUNT - COUNT // 2
+    assert numbers(consume_all(kafka, topic, 5 * COUNT)) == [*range(5 * COUNT)]
+
+
 # ---- what goes wrong -------------------------------------------------------------------------
 
 
@@ -252,6 +266,65 @@ def test_broker_that_hangs_under_a_batch(broker):
     assert numbers(consume_all(broker.address, topic, 4 * COUNT)) == [*range(4 * COUNT)]
 
 
+def under_way(lane):
+    """How many records each request has."""
+    return [parcel.records.count for parcel in lane.express._under_way]
+
+
+def test_requests_wait_at_the_broker_not_for_it(broker):
+    """Some are sent before the first has its answer; from then on the task would have to wait."""
+    topic = topics.Topics(broker.address).create()
+    with lane_to(broker.address, **{"producer.batch.size": "20000"}) as lane:
+        lane.send_all(topic, range(2))
+        lane.express.settle()
+        broker.freeze()
+        try:
+            most = express.MOST_UNDER_WAY
+            lane.send_all(topic, range(2, 2 + most + 1))  # a batch takes about 12 kB
+            assert under_way(lane) == [COUNT] * most
+            assert lane.express.pending == (most + 1) * COUNT
+            lane.stopping = True
+            with pytest.raises(StoppedError):
+                lane.send(batch(topic, 6 * COUNT))
+            lane.stopping = False
+            assert lane.express.pending == (most + 1) * COUNT
+        finally:
+            broker.thaw()
+        lane.finish()
+        assert lane.queued == FIRST
+    assert numbers(consume_all(broker.address, topic, 6 * COUNT)) == [*range(6 * COUNT)]
+
+
+@pytest.mark.parametrize("earlier", [FIRST, FIRST + 1])
+def test_nothing_is_taken_behind_what_was_refused(broker, earlier):
+    """Requests that are on their way behind it come back with it, and are not there twice.
+
+    They are not even sent behind the first one to a partition, which has nothing before it by which
+    a broker could tell that one is missing.
+    """
+    other = topics.Topics(broker.address).create()
+    topic = topics.Topics(broker.address).create(config={"max.message.bytes": "20000"})
+    with lane_to(broker.address, **{"producer.batch.size": "40000"}) as lane:
+        lane.send_all(other, range(2))  # the connection is there
+        lane.send_all(topic, range(earlier))
+        lane.finish()
+        lane.express._route(topic)
+        lane.queue = lambda _batch: None
+        large, small = batch(topic, earlier * COUNT, 2 * COUNT), batch(topic, 5 * COUNT)
+        broker.freeze()
+        try:
+            lane.send(large)
+            lane.send(small)
+            lane.express.settle(0)  # sends it, if that may be
+            assert under_way(lane) == ([2 * COUNT, COUNT] if earlier > FIRST else [2 * COUNT])
+        finally:
+            broker.thaw()
+        lane.express.settle()
+        assert lane.back == [large, small]
+    found = [int(value) for value in topics.read_up_to_now(broker.address, topic)]
+    assert found == [*range(earlier * COUNT)]
+
+
 def test_broker_that_hangs_for_too_long(broker):
     """After request.timeout.ms the producer gets it. It may be there twice then, never not."""
     topic = topics.Topics(broker.address).create()
@@ -297,10 +370,11 @@ def test_task_is_stopped_in_the_middle_of_a_request(kafka, topic):
     """The broker takes no more, the task has to go: what is under way is not acknowledged."""
     large = {"producer.batch.size": "100000000", "producer.max.request.size": "100000000"}
     with lane_to(kafka, **large) as lane, socket.create_server(("127.0.0.1", 0)) as deaf:
-        lane.send(batch(topic, 0))
+        lane.send_all(topic, range(2))
+        lane.express.settle()
         route = express._Route([(0, deaf.getsockname())], time.monotonic() + 60)
         lane.express._routes[topic] = route
-        big = batch(topic, COUNT)
+        big = batch(topic, 2 * COUNT)
         big.values = [b"x" * 50_000] * COUNT
         lane.stopping = True
         for use in (lambda: lane.send(big), lane.express.settle, lambda: lane.express.settle(0.1)):
@@ -313,25 +387,42 @@ def test_task_is_stopped_in_the_middle_of_a_request(kafka, topic):
 # A broker that answers like this can't be had.
 RUBBISH = {
     "nothing": b"",
+    "less than nothing": struct.pack(">ii", -400, 1),
     "another request's answer": struct.pack(">ii", 4, 77),
     "half an answer": struct.pack(">ii", 400, 1),
     "an answer without an outcome": struct.pack(">ii", 4, 1),
 }
+IDENTITY = struct.pack(">iiihqh", 20, 1, 0, 0, 7, 0)
+REFUSAL = struct.pack(">iiihqh", 20, 1, 0, 31, -1, -1)  # cluster authorization failed
 
 
-@pytest.mark.parametrize("answer", RUBBISH)
-def test_rubbish_in_place_of_an_answer(lane, kafka, topic, answer):
-    """Who does not speak Kafka, or an other version of it, costs a moment and no record."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def serving(server, answers):
+    """Answer one request after the other with these."""
 
-        def serve():
-            connection, _ = server.accept()
-            with connection:
+    def serve():
+        connection, _ = server.accept()
+        with connection:
+            for answer in answers:
                 size = struct.unpack(">i", connection.recv(4, socket.MSG_WAITALL))[0]
                 connection.recv(size, socket.MSG_WAITALL)
-                connection.sendall(RUBBISH[answer])
+                connection.sendall(answer)
 
-        threading.Thread(target=serve, daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        *([rubbish] for rubbish in RUBBISH.values()),
+        *([IDENTITY, rubbish.replace(b"\0\0\0\1", b"\0\0\0\2")] for rubbish in RUBBISH.values()),
+        [REFUSAL],
+    ],
+    ids=[*(f"at once: {name}" for name in RUBBISH), *RUBBISH, "no producer id"],
+)
+def test_rubbish_in_place_of_an_answer(lane, kafka, topic, answers):
+    """Who does not speak Kafka, or an other version of it, costs a moment and no record."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        serving(server, answers)
         route = express._Route([(0, server.getsockname())], time.monotonic() + 60)
         lane.send(batch(topic, 0))
         lane.express._routes[topic] = route

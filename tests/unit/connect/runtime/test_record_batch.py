@@ -7,23 +7,25 @@ from kafka.record.memory_records import MemoryRecords
 
 from connect.data.framed import Framed
 from connect.runtime import record_batch
-from connect.runtime.record_batch import MOST_DELTA_MS, MOST_RECORDS, RecordBatch
+from connect.runtime.record_batch import MOST_DELTA_MS, MOST_RECORDS, RecordBatch, Signature
 
 NO_LIMIT = 1 << 40
 TEXT = st.binary(max_size=300).map(lambda data: data.replace(b"\n", b" "))
 VALUES = st.lists(TEXT, min_size=1, max_size=20)
 FRAMED = st.builds(Framed, TEXT, VALUES, TEXT)
 NOW = 1_700_000_000_000
+SIGNED = Signature(1 << 40, 3, (1 << 31) - 1)
 
 
 def read(batch):
     """Offsets, timestamps and values, as kafka-python finds them."""
-    data = b"".join(batch.parts())
+    data = b"".join(batch.parts(SIGNED))
     assert len(data) == batch.size
     records = MemoryRecords(data)
     found = records.next_batch()
     assert not records.has_next()
     assert found.validate_crc()
+    assert (found.producer_id, found.producer_epoch, found.base_sequence) == SIGNED
     result = [(r.offset, r.timestamp, r.key, r.value, r.headers) for r in found]
     assert len(result) == batch.count
     return result
