@@ -54,7 +54,7 @@ def test_hand_picked_messages_are_read_and_written_as_by_kafka_connect(vector):
     ("data", "reason"),
     [
         (b"nope", 'Expecting value at line 1, column 1: "nope"'),
-        (b'{"a":\n [1,]}', 'Expecting value at line 2, column 5: "]}"'),
+        (b'{"a":\n [1 2]}', """Expecting ',' delimiter at line 2, column 5: "2]}\""""),
         (b'{"a":1', r'Unexpected end at line 1, column 7: behind "{\"a\":1"'),
         (b'{"a":\n "' + b"x" * 99, 'end at line 2, column 102: behind "' + "x" * 24 + '"'),
         (b'{"a":"\xff', r'Unexpected end at line 1, column 8: behind "{\"a\":\"' + '\ufffd"'),

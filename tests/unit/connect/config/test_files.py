@@ -40,7 +40,7 @@ def test_a_file_without_a_name_takes_the_one_given():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('{"name": "a",}', "x.json is not valid JSON at line 1, column 14"),
+        ('{"name": "a" 1}', "x.json is not valid JSON at line 1, column 14"),
         ("[]", "x.json holds a list"),
         ("{}", "x.json names no connector"),
         ('{"name": "a", "b": {"c": 1}}', "x.json: the value of b must be a string"),
