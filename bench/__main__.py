@@ -17,10 +17,6 @@ from penstock.errors import UserError
 from penstock.stack import throwaway
 from penstock.stack.kafka import KafkaOptions
 
-# Long enough for two tasks to come together, as Kafka's own default of three seconds is: else the
-# first begins with both shares, and hears of the other seconds later.
-_BROKER = {"group.initial.rebalance.delay.ms": "1000"}
-
 
 def main() -> None:
     wanted = _arguments()
@@ -30,7 +26,7 @@ def main() -> None:
         print(f"{time.monotonic() - began:6.0f} s  {text}", file=sys.stderr, flush=True)
 
     with (
-        throwaway.kafka(say, KafkaOptions("1g", JVM_FLAGS, _BROKER)) as bootstrap,
+        throwaway.kafka(say, KafkaOptions("1g", JVM_FLAGS)) as bootstrap,
         tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder,
     ):
         bench = Bench(

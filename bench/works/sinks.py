@@ -87,12 +87,14 @@ def counted(bench: Bench, row: Row) -> None:
 
 def two_tasks(bench: Bench, row: Row) -> None:
     count = bench.records(4_000_000)
+    # So that the first one hears at once that there is another; else it begins with both shares.
+    quick = {"consumer.override.heartbeat.interval.ms": "200"}
     topic = bench.filled("orders-many", lambda: orders.plain(range(count)), partitions=2)
     _, ours = bench.sides()
 
     def run(tasks: int) -> Callable[[], Sample]:
         return lambda: file_run(
-            bench, ours, row.work, topic, count, {"tasks.max": str(tasks)}, readers=tasks
+            bench, ours, row.work, topic, count, {**quick, "tasks.max": str(tasks)}, readers=tasks
         )
 
     alternate(bench, row, run(1), run(2))

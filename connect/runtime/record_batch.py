@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import NamedTuple
 
 import google_crc32c
@@ -83,19 +83,16 @@ def _records(values: Sequence[bytes], first_place: int, delta_ms: int) -> bytes:
     texts: Sequence[bytes] = values
     if isinstance(values, Framed):
         before, texts, behind = values.before, values.texts, values.behind
-    beginnings, middles = _tables(before, behind)
-    time = _varint(delta_ms)
     lengths = [*map(len, texts)]
     last_place = first_place + len(lengths)
-    pieces = [b""] * (5 * len(lengths) + 1)
+    pieces = [b""] * (4 * len(lengths) + 1)
     for width, (begin, end) in _spans(first_place, last_place):
-        some = slice(5 * (begin - first_place), 5 * (end - first_place), 5)
+        some = slice(4 * (begin - first_place), 4 * (end - first_place), 4)
         these = lengths[begin - first_place : end - first_place]
-        pieces[some] = map(beginnings[width + len(time)].__getitem__, these)
-    pieces[1:-1:5] = [time] * len(lengths)
-    pieces[2:-1:5] = _places(first_place, last_place)
-    pieces[3:-1:5] = map(middles.__getitem__, lengths)
-    pieces[4:-1:5] = texts
+        pieces[some] = map(_beginnings(before, behind, delta_ms, width).__getitem__, these)
+    pieces[1:-1:4] = _places(first_place, last_place)
+    pieces[2:-1:4] = map(_middles(before, behind).__getitem__, lengths)
+    pieces[3:-1:4] = texts
     # The end of a record stands at the beginning of the next: a piece less for each.
     end_of_record = behind + b"\0"
     pieces[0] = pieces[0].removeprefix(end_of_record)
@@ -135,23 +132,26 @@ class _ByLength(dict[int, bytes]):
         return made
 
 
-@lru_cache(maxsize=8)
-def _tables(before: bytes, behind: bytes) -> tuple[dict[int, _ByLength], _ByLength]:
-    """What stands before a record's time and place, by the bytes they take, and before its text."""
-    frame = len(before) + len(behind)
+@lru_cache(maxsize=16)
+def _beginnings(before: bytes, behind: bytes, delta_ms: int, width: int) -> _ByLength:
+    """What stands before a record's place, which takes so many bytes."""
+    frame, time = len(before) + len(behind), _varint(delta_ms)
 
-    def beginning(time_and_place: int, length: int) -> bytes:
+    def beginning(length: int) -> bytes:
         value = frame + length
-        rest = 1 + time_and_place + 1 + 1  # attributes; no key; no headers
+        rest = 1 + len(time) + width + 1 + 1  # attributes; no key; no headers
         size = rest + len(_varint(value)) + value
-        # The end of the record before, and of this one its size and its attributes.
-        return behind + b"\0" + _varint(size) + b"\0"
+        # The end of the record before, and of this one its size, its attributes and its time.
+        return behind + b"\0" + _varint(size) + b"\0" + time
 
-    def middle(length: int) -> bytes:
-        return b"\1" + _varint(frame + length) + before  # 1: no key
+    return _ByLength(beginning)
 
-    widths = range(2, 2 * len(_WIDTHS) + 1)
-    return {w: _ByLength(partial(beginning, w)) for w in widths}, _ByLength(middle)
+
+@lru_cache(maxsize=8)
+def _middles(before: bytes, behind: bytes) -> _ByLength:
+    """What stands between a record's place and its text."""
+    frame = len(before) + len(behind)
+    return _ByLength(lambda length: b"\1" + _varint(frame + length) + before)  # 1: no key
 
 
 _PLACES: list[bytes] = []
