@@ -279,6 +279,7 @@ def throughput(
     `ready`. `progress` tells how many have come out.
     """
     watched = {side.name: side.pid, **bench.watched}
+    processes.take_memory()
     with connector(side, name, config) as created, processes.MemoryWatch(side.pid) as memory:
         first, began = _reach(side, name, created, lambda: progress() if ready() else 0, 1)
         before = {who: processes.cpu_seconds(pid) for who, pid in watched.items()}

@@ -6,7 +6,7 @@ the leader of a partition. What is polled while a request is under way is the ne
 
     poll ─► convert ─► add to the parcel ─► is it full, or nothing under way? send it ─► poll ─► …
 
-Up to three are under way, so that the broker need not wait for us. It takes them in order, and none
+Up to five are under way, so that the broker need not wait for us. It takes them in order, and none
 behind one that it refused, because they are numbered as those of an idempotent producer are.
 
 This way knows how to send and nothing else. Whatever is unusual goes by the producer: batches with
@@ -57,8 +57,8 @@ LONGEST_REST_SECONDS = 600.0
 SLOW_SECONDS = 0.05
 SLOW_ANSWERS = 10
 
-# The broker has its next request as soon as it is through with one, and the third is being sent.
-MOST_UNDER_WAY = 3
+# As many as Java's idempotent producer has: a broker that pauses for a moment finds work for it.
+MOST_UNDER_WAY = 5
 
 _MORE = getattr(socket, "MSG_MORE", 0)  # on Linux: wait for what follows
 # Kinds of requests, each with a version: from Kafka 0.11 on, and the oldest that Kafka 4 takes.

@@ -280,19 +280,20 @@ def test_requests_wait_at_the_broker_not_for_it(broker):
         broker.freeze()
         try:
             most = express.MOST_UNDER_WAY
-            lane.send_all(topic, range(2, 2 + most + 1))  # a batch takes about 12 kB
+            count = 2 + most + 1
+            lane.send_all(topic, range(2, count))  # a batch takes about 12 kB
             assert under_way(lane) == [COUNT] * most
             assert lane.express.pending == (most + 1) * COUNT
             lane.stopping = True
             with pytest.raises(StoppedError):
-                lane.send(batch(topic, 6 * COUNT))
+                lane.send(batch(topic, count * COUNT))
             lane.stopping = False
             assert lane.express.pending == (most + 1) * COUNT
         finally:
             broker.thaw()
         lane.finish()
         assert lane.queued == FIRST
-    assert numbers(consume_all(broker.address, topic, 6 * COUNT)) == [*range(6 * COUNT)]
+    assert numbers(consume_all(broker.address, topic, count * COUNT)) == [*range(count * COUNT)]
 
 
 @pytest.mark.parametrize("earlier", [FIRST, FIRST + 1])

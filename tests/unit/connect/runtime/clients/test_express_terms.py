@@ -18,7 +18,7 @@ def test_a_worker_that_sets_nothing_has_them():
     assert found.acks == -1
     assert found.answer_seconds == 30
     assert found.most_bytes == 1_000_000
-    assert found.most_records == 25_000
+    assert found.most_records == 16_666
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_a_request_is_no_larger_than_a_batch_may_be():
 
 def test_what_comes_back_finds_room_in_the_producer():
     """All requests under way and the next one together."""
-    assert terms(**{"producer.buffer.memory": str(100 * 1024)}).most_bytes == 25 * 1024
+    assert terms(**{"producer.buffer.memory": str(100 * 1024)}).most_bytes == 100 * 1024 // 6
     few = {"producer.queue.buffering.max.messages": "1000"}
-    assert terms(**few).most_records == 250
+    assert terms(**few).most_records == 166
     many = {"producer.queue.buffering.max.messages": "10000000"}
     assert terms(**many).most_records == MOST_RECORDS
