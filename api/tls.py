@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from connect.config.keystores import KeyStoreError, present, read_pem, read_store
 from connect.config.secret import Secret
 from connect.errors import ConfigError
+from connect.javalang.trust import as_java_trusts
 
 _CLIENT_AUTH = {
     "none": ssl.CERT_NONE,
@@ -28,7 +29,7 @@ def server_context(config: Mapping[str, Any], listeners_key: str) -> ssl.SSLCont
     if not any(key.startswith(prefix) for key in config):
         prefix = ""
     keys = _Keys(config, prefix)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context = as_java_trusts(ssl.create_default_context(ssl.Purpose.CLIENT_AUTH))
     _load_identity(context, keys)
     auth = keys.text("ssl.client.auth") or "none"
     if auth not in _CLIENT_AUTH:
@@ -56,7 +57,7 @@ def _client_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     if not any(key.startswith(prefix) for key in config):
         prefix = ""
     keys = _Keys(config, prefix)
-    context = ssl.create_default_context()
+    context = as_java_trusts(ssl.create_default_context())
     if keys.text("ssl.truststore.location") or keys.text("ssl.truststore.certificates"):
         _load_trusted(context, keys)
     if keys.text("ssl.keystore.location") or keys.text("ssl.keystore.key"):

@@ -24,6 +24,7 @@ from connect import (
     SinkTask,
     TopicPartition,
 )
+from connect.javalang.trust import as_java_trusts
 from connectors.http.auth import authentication
 from connectors.http.reports import Reports
 from connectors.http.requests import Address, RequestMaker
@@ -208,7 +209,8 @@ def _trust(config: Config) -> ssl.SSLContext:
     if not config["ssl.ca.location"] and not config["ssl.certificate.location"]:
         return _everybodys_trust()
     try:
-        context = ssl.create_default_context(cafile=config["ssl.ca.location"] or None)
+        trusted = config["ssl.ca.location"] or None
+        context = as_java_trusts(ssl.create_default_context(cafile=trusted))
         if config["ssl.certificate.location"]:
             context.load_cert_chain(config["ssl.certificate.location"])
     except (OSError, ssl.SSLError) as error:

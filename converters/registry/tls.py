@@ -12,6 +12,7 @@ from typing import Any
 
 from connect import ConfigError
 from connect.config.keystores import KeyStore, KeyStoreError, present, read_pem, read_store
+from connect.javalang.trust import as_java_trusts
 
 _PREFIX = "schema.registry.ssl."
 
@@ -33,6 +34,7 @@ def _trust(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
     else:
         return
     store = _store(config, key, read)
+    as_java_trusts(context)
     try:
         context.load_verify_locations(cadata=store.certificates)
     except (ssl.SSLError, ValueError) as error:

@@ -1,9 +1,9 @@
 """Time limits and TLS, each with a worker that is set up for it."""
 
-import ssl
-
 import httpx
 import pytest
+
+from tests.support.certificates import trusting
 
 pytestmark = pytest.mark.stack
 
@@ -60,12 +60,12 @@ def test_http_and_https_listeners_side_by_side_with_client_certificates(
         assert worker.call("GET", "/").status_code == 200  # over http
         (line,) = [line for line in worker.log.splitlines() if "The REST API listens on" in line]
         https = next(word for word in line.split() if word.startswith("https://"))
-        trusting = ssl.create_default_context(cafile=certificates / "ca.pem")
+        trusted = trusting(certificates / "ca.pem")
         with (
-            httpx.Client(verify=trusting, trust_env=False) as nobody,
+            httpx.Client(verify=trusted, trust_env=False) as nobody,
             pytest.raises(httpx.TransportError),
         ):
             nobody.get(https)
-        trusting.load_cert_chain(certificates / "client.pem")
-        with httpx.Client(verify=trusting, trust_env=False) as somebody:
+        trusted.load_cert_chain(certificates / "client.pem")
+        with httpx.Client(verify=trusted, trust_env=False) as somebody:
             assert somebody.get(https).json()["version"] == "4.3.1"

@@ -1,12 +1,12 @@
 """A worker that asks who is there: authentication, roles, the audit log, limits, extensions."""
 
-import ssl
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support import worker as workers
+from tests.support.certificates import trusting
 from tests.support.users import entry, write_users
 from tests.support.waiting import wait_for
 from tests.support.worker import json_lines
@@ -124,11 +124,11 @@ def test_passwords_tokens_and_certificates_let_in(worker, certificates):
     assert worker.http.get("/metrics", headers=bearer).status_code == 200
     [line] = [x for x in worker.running.log_text().splitlines() if "The REST API listens on" in x]
     https = next(word for word in line.split() if word.startswith("https://"))
-    trusting = ssl.create_default_context(cafile=certificates / "ca.pem")
-    with httpx.Client(verify=trusting, trust_env=False) as nobody:
+    trusted = trusting(certificates / "ca.pem")
+    with httpx.Client(verify=trusted, trust_env=False) as nobody:
         assert nobody.get(f"{https}/connectors").status_code == 401
-    trusting.load_cert_chain(certificates / "client.pem")
-    with httpx.Client(verify=trusting, trust_env=False) as client:
+    trusted.load_cert_chain(certificates / "client.pem")
+    with httpx.Client(verify=trusted, trust_env=False) as client:
         assert client.get(f"{https}/connectors").json() == ["b-one"]
         # Credentials count more than the certificate.
         assert client.get(f"{https}/connectors", auth=VIEWER).json() == ["a-one"]

@@ -2,13 +2,13 @@
 
 import base64
 import json
-import ssl
 from pathlib import Path
 
 import pytest
 
 from connect.cluster.signing import SessionKey, sign
 from tests.support import topics
+from tests.support.certificates import trusting
 from tests.support.cluster import cluster, forwarded
 from tests.support.keystores import STORE_PASSWORD
 from tests.support.secured import everywhere, make_stores, secured_broker, security
@@ -31,7 +31,7 @@ def pair(say, tmp_path_factory):
         "listeners.https.ssl.truststore.password": STORE_PASSWORD,
         "inter.worker.key.ttl.ms": "1500",
     }
-    trusted = ssl.create_default_context(cafile=str(stores / "broker.pem"))
+    trusted = trusting(stores / "broker.pem")
     with (
         secured_broker(say, stores) as addresses,
         cluster(

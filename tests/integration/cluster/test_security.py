@@ -1,13 +1,11 @@
 """Authentication in a cluster: requests that are passed on keep their sender."""
 
-import ssl
-
 import httpx
 import pytest
 
 from connect.cluster.signing import ALGORITHM_HEADER, SIGNATURE_HEADER, new_session_key, sign
 from tests.integration.cluster.conftest import PLUGINS
-from tests.support.certificates import make_certificates
+from tests.support.certificates import make_certificates, trusting
 from tests.support.cluster import cluster
 from tests.support.users import entry, write_users
 from tests.support.worker import json_lines
@@ -88,7 +86,7 @@ def test_a_certificate_counts_on_the_worker_that_does_it(two, follower, topic, c
     """The worker that was asked vouches for the name that it has seen."""
     [line] = [x for x in follower.log_text().splitlines() if "The REST API listens on" in x]
     https = next(word for word in line.split() if word.startswith("https://"))
-    context = ssl.create_default_context(cafile=certificates / "ca.pem")
+    context = trusting(certificates / "ca.pem")
     context.load_cert_chain(certificates / "client.pem")
     before = len(two.noted())
     with httpx.Client(base_url=https, verify=context, trust_env=False, timeout=30) as client:

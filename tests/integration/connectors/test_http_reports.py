@@ -1,5 +1,7 @@
 """What a service answered is reported to Kafka topics."""
 
+from http import HTTPStatus
+
 import pytest
 
 from connect import ConfigError, ConnectError, Schema
@@ -43,7 +45,8 @@ def test_answers_and_refusals_are_reported(kafka, make_topic, consume_all):
         "status_code": b"200",
         "reason_phrase": b"OK",
     }
-    assert b"HTTP 422 Unprocessable Entity: no such item" in refused.value()
+    phrase = HTTPStatus(422).phrase.encode()  # Python's service has changed its mind about it
+    assert b"HTTP 422 %b: no such item" % phrase in refused.value()
     told = dict(refused.headers())
     assert told.pop("error_message") == refused.value()
     assert told == {
@@ -52,7 +55,7 @@ def test_answers_and_refusals_are_reported(kafka, make_topic, consume_all):
         "input_record_offset": b"1",
         "url": f"{service.url}/in".encode(),
         "status_code": b"422",
-        "reason_phrase": b"Unprocessable Entity",
+        "reason_phrase": phrase,
         "response_content": b"no such item",
     }
 
