@@ -22,9 +22,12 @@ def write_kafka(output: Output, rows: Any, query: str, batch: int, spec: Pipelin
     topic = output.options.get("topic")
     if not topic:
         raise ConfigError("spark.output.option.topic", topic, "is not set: which topic?")
-    producer = _open.setdefault(
-        (spec.connector, output.name), BatchProducer(spec, topic, output.name or "output")
-    )
+    place, wanted = (spec.connector, output.name), (topic, spec.worker, spec.config)
+    producer = _open.get(place)
+    if producer is None or (producer.topic, producer.spec.worker, producer.spec.config) != wanted:
+        if producer is not None:
+            producer.close()
+        producer = _open[place] = BatchProducer(spec, topic, output.name or "output")
     local = rows.toLocalIterator(prefetchPartitions=True)
     producer.write((_message(row.asDict(recursive=True)) for row in local), query, batch)
 

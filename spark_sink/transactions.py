@@ -30,6 +30,7 @@ class BatchProducer:
     purpose: str
     _producer: Producer | None = field(default=None, init=False, repr=False)
     _group: Consumer | None = field(default=None, init=False, repr=False)
+    _query: str | None = field(default=None, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_producer": None, "_group": None}
@@ -70,10 +71,13 @@ class BatchProducer:
         self._producer = self._group = None
 
     def _open(self, query: str) -> tuple[Producer, Consumer]:
+        # A new checkpoint counts its batches from 0 again, so its numbers are kept apart.
+        if query != self._query:
+            self.close()
+            self._query = query
         if self._producer is None or self._group is None:
             spec = self.spec
             name = f"connect-{spec.connector}-{self.purpose}"
-            # A new checkpoint counts its batches from 0 again, so its numbers are kept apart.
             self._group = Consumer(
                 clients.range_consumer_settings(
                     name, f"{name}-{query[:8]}", spec.worker, spec.config

@@ -160,6 +160,22 @@ def test_outputs_from_one_query(
     assert sorted(r.n for r in spark.sql("SELECT n FROM global_temp.numbers").collect()) == [1, 2]
 
 
+def test_a_new_checkpoint_begins_anew_in_a_process_that_goes_on(
+    settings, spark, make_topic, consume_all
+):
+    """Batch 0 of another query is another batch, and one to another topic goes there."""
+    first, second = make_topic("out"), make_topic("out")
+    rows = spark.createDataFrame([(1,)], "n INT")
+    made = settings(spark__output__format="kafka", spark__output__option__topic=first)
+    for query in ("one", "one", "two"):
+        write(made.outputs[0], rows, query, 0, made.spec)
+    assert len(consume_all(first, 2)) == 2
+    config = {**made.spec.config, "spark.output.option.topic": second}
+    moved = Output.parse(config, "")
+    write(moved, rows, "two", 1, made.spec)
+    assert len(consume_all(second, 1)) == 1
+
+
 def test_a_format_without_its_jar_names_the_package(settings, run, topic, produce, tmp_path):
     """Nothing is written, and the error says what to put into spark.packages."""
     produce(topic, ['{"n": 1}'])
