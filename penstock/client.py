@@ -117,7 +117,7 @@ class WorkerClient:
 def _tls(context: Context) -> ssl.SSLContext:
     try:
         tls = ssl.create_default_context(cafile=context.ca)
-        # As a worker does; its own module is not loaded for a command.
+        # As `as_java_trusts` does for a worker, whose modules a command does not load.
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if context.cert is not None:
             tls.load_cert_chain(context.cert, context.key)

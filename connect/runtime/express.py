@@ -263,10 +263,7 @@ class Express:
         with self._lock:
             while self._packed or self._under_way:
                 left = None if deadline is None else max(0, deadline - time.monotonic())
-                if self._may_leave():
-                    self._dispatch()
-                else:
-                    self._take_answers(left)
+                self._step(left)
                 if left == 0:
                     break
             self._raise_failure()
@@ -365,10 +362,14 @@ class Express:
     def _send_packed(self) -> None:
         """Wait until the next parcel is under way."""
         while self._packed is not None:
-            if self._may_leave():
-                self._dispatch()
-            else:
-                self._take_answers(None)
+            self._step(None)
+
+    def _step(self, seconds: float | None) -> None:
+        """Send the next parcel; if it has to wait or there is none, see to answers that long."""
+        if self._may_leave():
+            self._dispatch()
+        else:
+            self._take_answers(seconds)
 
     def _may_leave(self) -> bool:
         """Whether there is a next parcel, and it may be sent now.

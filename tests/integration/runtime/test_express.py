@@ -227,6 +227,15 @@ def broker(say):
         yield broker
 
 
+@contextmanager
+def frozen(broker):
+    broker.freeze()
+    try:
+        yield
+    finally:
+        broker.thaw()
+
+
 def test_broker_that_dies_under_a_batch(broker):
     """What has no answer comes back in order, and is there when the broker is."""
     topic = topics.Topics(broker.address).create()
@@ -251,16 +260,13 @@ def test_broker_that_hangs_under_a_batch(broker):
     with lane_to(broker.address) as lane:
         lane.send_all(topic, range(2))
         lane.express.settle()
-        broker.freeze()
-        try:
+        with frozen(broker):
             lane.send_all(topic, range(2, 4))
             assert lane.express.settle(0.1) == 2 * COUNT == lane.express.pending
             lane.stopping = True
             with pytest.raises(StoppedError):
                 lane.express.settle()
             lane.stopping = False
-        finally:
-            broker.thaw()
         lane.finish()
         assert lane.queued == FIRST
     assert numbers(consume_all(broker.address, topic, 4 * COUNT)) == [*range(4 * COUNT)]
@@ -277,8 +283,7 @@ def test_requests_wait_at_the_broker_not_for_it(broker):
     with lane_to(broker.address, **{"producer.batch.size": "20000"}) as lane:
         lane.send_all(topic, range(2))
         lane.express.settle()
-        broker.freeze()
-        try:
+        with frozen(broker):
             most = express.MOST_UNDER_WAY
             count = 2 + most + 1
             lane.send_all(topic, range(2, count))  # a batch takes about 12 kB
@@ -289,8 +294,6 @@ def test_requests_wait_at_the_broker_not_for_it(broker):
                 lane.send(batch(topic, count * COUNT))
             lane.stopping = False
             assert lane.express.pending == (most + 1) * COUNT
-        finally:
-            broker.thaw()
         lane.finish()
         assert lane.queued == FIRST
     assert numbers(consume_all(broker.address, topic, count * COUNT)) == [*range(count * COUNT)]
@@ -312,14 +315,11 @@ def test_nothing_is_taken_behind_what_was_refused(broker, earlier):
         lane.express._route(topic)
         lane.queue = lambda _batch: None
         large, small = batch(topic, earlier * COUNT, 2 * COUNT), batch(topic, 5 * COUNT)
-        broker.freeze()
-        try:
+        with frozen(broker):
             lane.send(large)
             lane.send(small)
             lane.express.settle(0)  # sends it, if that may be
             assert under_way(lane) == ([2 * COUNT, COUNT] if earlier > FIRST else [2 * COUNT])
-        finally:
-            broker.thaw()
         lane.express.settle()
         assert lane.back == [large, small]
     found = [int(value) for value in topics.read_up_to_now(broker.address, topic)]
@@ -332,14 +332,11 @@ def test_broker_that_hangs_for_too_long(broker):
     with lane_to(broker.address, **{"producer.request.timeout.ms": "2000"}) as lane:
         lane.send_all(topic, range(2))
         lane.express.settle()
-        broker.freeze()
-        try:
+        with frozen(broker):
             lane.send(batch(topic, 2 * COUNT))
             assert lane.express.pending == COUNT
             wait_for(lambda: lane.back, "the batch to come back by itself")
             assert lane.express.pending == 0
-        finally:
-            broker.thaw()
         assert lane.producer.flush(60) == 0
     found = numbers(consume_all(broker.address, topic, 3 * COUNT))
     assert set(found) == {*range(3 * COUNT)}
@@ -356,12 +353,9 @@ def test_what_fails_while_the_task_waits_is_told_to_the_task(broker):
             raise BufferError("no room")
 
         lane.express._give_back = no_room
-        broker.freeze()
-        try:
+        with frozen(broker):
             lane.send(batch(topic, 2 * COUNT))
             wait_for(lambda: not lane.express._tending.is_alive(), "the thread to have failed")
-        finally:
-            broker.thaw()
         for use in (lane.express.settle, lambda: lane.send(batch(topic, 3 * COUNT))):
             with pytest.raises(BufferError, match="no room"):
                 use()
