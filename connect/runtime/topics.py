@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -75,14 +76,17 @@ class TopicCreation:
     def __init__(self, config: Mapping[str, str], make_admin: Callable[[], AdminClient]) -> None:
         self._groups = [(group, *_patterns(group)) for group in topic_groups(config)]
         self._make_admin = make_admin
-        self._admin: AdminClient | None = None
+
+    @cached_property
+    def _admin(self) -> AdminClient:
+        return self._make_admin()
 
     def ensure(self, topic: str) -> None:
         """Create a topic unless it is there. ConnectError says why it can't be."""
         group = self._group_of(topic)
         if group is None:
             return
-        admin = self._admin = self._admin or self._make_admin()
+        admin = self._admin
         if topic in admin.list_topics(timeout=TIMEOUT_SECONDS).topics:
             return
         new = NewTopic(

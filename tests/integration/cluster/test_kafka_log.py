@@ -3,7 +3,57 @@
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from connect.cluster.kafka_log import KafkaLog, LogTopic
+from connect.runtime import clients
+from connect.runtime.topics import TopicCreation
+
+
+@pytest.fixture
+def admins(monkeypatch):
+    """The admin clients that are made meanwhile."""
+    made = []
+    make = clients.admin_client
+
+    def noted(*args):
+        made.append(make(*args))
+        return made[-1]
+
+    monkeypatch.setattr(clients, "admin_client", noted)
+    return made
+
+
+def test_a_log_asks_one_client_for_its_end(kafka, admins):
+    """A client is three threads and a connection: none is made for each time a log is read."""
+    topic = LogTopic(f"read-{uuid.uuid4().hex[:8]}", "config.storage.topic", 1, 1)
+    log = KafkaLog(topic, {"bootstrap.servers": kafka}, lambda record: None)
+    log.start()
+    try:
+        log.write([(b"k", b"v")])
+        log.read_to_end()
+        before = len(admins)
+        for _ in range(5):
+            log.read_to_end()
+    finally:
+        log.stop()
+    assert len(admins) == before
+
+
+def test_a_source_creates_its_topics_with_one_client(kafka, admins):
+    """However many topics it writes to."""
+    config = {
+        "topic.creation.default.replication.factor": "1",
+        "topic.creation.default.partitions": "1",
+    }
+    creation = TopicCreation(
+        config, lambda: clients.admin_client("c", {"bootstrap.servers": kafka}, {})
+    )
+    names = [f"created-{uuid.uuid4().hex[:8]}" for _ in range(3)]
+    for name in names:
+        creation.ensure(name)
+    assert len(admins) == 1
+    assert set(names) <= admins[0].list_topics(timeout=10).topics.keys()
 
 
 def test_claims_of_one_worker_do_not_fence_each_other(kafka):
