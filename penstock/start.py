@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from connect.runtime.fork_server import fork_server
+from connect.runtime.memory import stays_shared
 from penstock.errors import tell
 
 
@@ -26,6 +28,8 @@ def standalone(properties: Path, connectors: Sequence[Path]) -> None:
 
 
 def _worker() -> Any:
+    if stays_shared():
+        fork_server.begin()
     _load_parts_only("kafka", "uvicorn")
     return importlib.import_module("penstock.worker")
 

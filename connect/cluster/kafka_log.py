@@ -209,7 +209,7 @@ class KafkaLog:
         deadline = time.monotonic() + seconds
         patience = _FIRST_ANSWER_SECONDS
         while self._consumer is not None:
-            # Not `or`: a client has a length, that of its queue, and an idle one would count as none.
+            # Not `or`: a client has the length of its queue, and an idle one would count as none.
             admin = self._new_admin() if self._admin is None else self._admin
             self._admin = admin
             wait = max(0.1, min(patience, deadline - time.monotonic()))

@@ -1,7 +1,8 @@
 """The fork server: a process without threads, from which all children of a worker are forked.
 
-It is run when the first child is wanted, and loads what every task needs, so that children have
-those pages of memory in common. An idle worker has none.
+It loads what every task needs, so that children have those pages of memory in common. Where they
+stay common (`memory.stays_shared`), it is itself forked from the worker, before that has threads
+and loads more; elsewhere it is run when the first child is wanted.
 
 For each child it gets two open files over a socket: the child's end of its line to the worker, on
 which the first message says what to run, and a pipe, on which the server tells the child's pid and
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import importlib
 import os
 import pickle
@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 from connect.errors import WorkerStateError
 from connect.plugins.builtin import builtin_plugins
-from connect.runtime.memory import tune_allocation
+from connect.runtime.memory import share, tune_allocation
 
 # What every task needs, and the smallest connectors.
 _PRELOAD = (
@@ -45,7 +45,7 @@ _MAIN = (
     # Ctrl-C is for the worker, and so is what a service manager sends to all of its processes.
     "from signal import *; signal(SIGINT, SIG_IGN); signal(SIGTERM, SIG_IGN); "
     "import sys; _, handle, *sys.path = sys.argv; del sys.argv[1:]; "
-    "from connect.runtime.fork_server import serve; serve(int(handle))"
+    "from connect.runtime.fork_server import load, serve; load(); serve(int(handle))"
 )
 _NUMBER = struct.Struct("i")
 
@@ -76,6 +76,20 @@ class ForkServer:
         self._lock = threading.Lock()
         self._requests: socket.socket | None = None
         self._pid = 0
+
+    def begin(self) -> None:
+        """Fork it from this process, which has no threads yet."""
+        load()
+        ours, theirs = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            ours.close()
+            del sys.argv[1:]
+            serve(theirs.detach())
+        theirs.close()
+        self._requests = ours
 
     def fork(self, target: Callable[[Connection, Any], None], spec: Any) -> Forked:
         """A child that runs `target(line, spec)`. Blocks until it is there."""
@@ -133,17 +147,18 @@ fork_server = ForkServer()
 # -- in the server ---------------------------------------------------------------------------------
 
 
-def serve(handle: int) -> NoReturn:
-    """The process's main function: load, then fork on request."""
+def load() -> None:
+    """Load what all tasks share."""
     tune_allocation()  # here and in all children
-    name_process("forkserver")
     for name in _PRELOAD:
         importlib.import_module(name)
     builtin_plugins()
-    # A collector writes to each object that it looks at. In a child that would be a copy of every
-    # page which it shares with the others.
-    gc.collect()
-    gc.freeze()
+    share()
+
+
+def serve(handle: int) -> NoReturn:
+    """Fork on request, until the worker is gone."""
+    name_process("forkserver")
     with Path(os.devnull).open("rb") as nothing:  # and so is what is typed
         os.dup2(nothing.fileno(), 0)
     signal.signal(signal.SIGCHLD, lambda *_: None)

@@ -58,7 +58,15 @@ def alive(pid: int) -> bool:
 def is_task(pid: int) -> bool:
     """A task process is a child of the fork server, which itself is a child of the worker."""
     fields = stat(pid)
-    return fields is not None and b"fork_server" in command(int(fields[1]))
+    return fields is not None and name(int(fields[1])) == "forkserver"
+
+
+def name(pid: int) -> str:
+    """What ps and top show; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def command(pid: int) -> bytes:

@@ -3,13 +3,14 @@
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 
 import pytest
 
 from connect.runtime.fork_server import ForkServer
-from tests.support.processes import alive, stat
+from tests.support.processes import alive, name, stat
 from tests.support.waiting import wait_for
 
 
@@ -54,6 +55,36 @@ def stay(line, spec):
 
 def signals(line, spec):
     line.send([signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGCHLD)])
+
+
+def work_with_a_server_of_its_own():
+    """A worker that forks its server, loses it and has another. Writes which there were."""
+    server = ForkServer()
+    server.begin()
+    parents = []
+    for _ in range(2):
+        child = server.fork(stay, None)
+        assert child.line.recv() == "here"
+        parents.append(parent_of(child))
+        assert name(parents[-1]) == "forkserver"
+        assert int(stat(parents[-1])[1]) == os.getpid()
+        os.kill(parents[-1], signal.SIGKILL)
+        assert child.exit_code() is None
+        child.kill()
+    child = server.fork(echo, "what is shared is of use")
+    assert child.line.recv() == ("what is shared is of use", child.pid, "")
+    assert child.exit_code() == 0
+    sys.stdout.write(f"{parents[0]} {parents[1]} {server._pid}")
+
+
+def test_it_is_forked_from_a_worker_and_run_when_that_one_was_killed():
+    """And goes with the worker, however that ends."""
+    words = [sys.executable, "-c", f"from {__name__} import *; work_with_a_server_of_its_own()"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    servers = [int(pid) for pid in done.stdout.split()]
+    assert len(set(servers)) == 3
+    wait_for(lambda: not any(map(alive, servers)), "the last fork server to end")
 
 
 def test_a_child_gets_what_to_run_and_nothing_to_read(server):
