@@ -194,8 +194,8 @@ class CollectTask(SinkTask):
         self.config = config
         tell_pid(config)
         fault(config, "start")
-        self.file = Path(config["file"]).open("a")  # noqa: SIM115 - closed in stop
-        self.retries = 0
+        # By lines: whoever reads meanwhile sees whole ones, and one that is killed leaves no half.
+        self.file = Path(config["file"]).open("a", buffering=1)  # noqa: SIM115 - closed in stop
 
     def open(self, partitions):
         fault(self.config, "open")
