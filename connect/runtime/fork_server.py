@@ -11,6 +11,7 @@ later how it has ended. When the worker is gone the socket is closed, and the se
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import importlib
@@ -236,10 +237,11 @@ def _run(handle: int) -> NoReturn:
 
 
 def _end(code: int) -> NoReturn:
-    """End as an interpreter does: wait for threads, write what was printed."""
+    """End as an interpreter does: wait for threads, tidy up, write what was printed."""
     for thread in threading.enumerate():
         if not thread.daemon and thread is not threading.current_thread():
             thread.join()
+    atexit._run_exitfuncs()  # what a plugin or a library has asked for; errors are shown
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()

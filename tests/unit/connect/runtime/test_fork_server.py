@@ -1,5 +1,6 @@
 """Children of the fork server: what they are given, how they end, and who outlives whom."""
 
+import atexit
 import os
 import signal
 import socket
@@ -46,6 +47,12 @@ def fail(line, spec):
 def linger(line, spec):
     """Return while a thread is still at work."""
     threading.Thread(target=lambda: line.send(line.recv())).start()
+
+
+def tidy_up(line, spec):
+    """Ask for two things to be done at the end, of which one fails."""
+    atexit.register(line.send, "tidied up")
+    atexit.register(fail, line, spec)
 
 
 def stay(line, spec):
@@ -117,6 +124,13 @@ def test_threads_of_a_child_end_before_it(server):
     child = server.fork(linger, None)
     child.line.send("said late")
     assert child.line.recv() == "said late"
+    assert child.exit_code() == 0
+
+
+def test_a_child_tidies_up_when_it_ends(server):
+    """What a library has registered for the end of the process is done."""
+    child = server.fork(tidy_up, "a failure at the end")
+    assert child.line.recv() == "tidied up"
     assert child.exit_code() == 0
 
 
