@@ -30,7 +30,8 @@ def standalone(properties: Path, connectors: Sequence[Path]) -> None:
 def _worker() -> Any:
     if stays_shared():
         fork_server.begin()
-    _load_parts_only("kafka", "uvicorn")
+    _load_parts_only("kafka", "kafka.protocol.admin", "uvicorn")
+    importlib.import_module("kafka.protocol.admin.groups")  # the one that joining a group asks for
     return importlib.import_module("penstock.worker")
 
 
