@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from connect import DataError, Schema, SerializationError
-from connect.data.columns import Columns
+from connect.data.columns import Columns, by_columns
 from connect.data.framed import Framed
 from converters import _jackson
 from converters._compiling import UNUSUAL, NotPlainError
@@ -70,7 +70,7 @@ class Shape:
                 break
         if not rows:
             return None
-        columns = zip(*map(msgspec.structs.astuple, rows), strict=True)
+        columns = by_columns(map(msgspec.structs.astuple, rows), len(self._keys))
         return Columns(None, dict(zip(self._keys, columns, strict=True))), failed
 
     def _has_order(self, item: bytes | None) -> bool:

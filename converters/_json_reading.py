@@ -15,7 +15,7 @@ from typing import Any, NotRequired, TypedDict
 import msgspec
 
 from connect.data import logical
-from connect.data.columns import Columns
+from connect.data.columns import Columns, by_columns
 from connect.data.floats import float32
 from connect.data.schema import DECIMAL, Schema, Type
 from connect.errors import DataError
@@ -241,7 +241,7 @@ def compile_columns(
     decode = msgspec.json.Decoder(row, float_hook=decimal.Decimal).decode
 
     def read(documents: Iterable[bytes]) -> Columns:
-        columns = zip(*map(msgspec.structs.astuple, map(decode, documents)), strict=True)
+        columns = by_columns(map(msgspec.structs.astuple, map(decode, documents)), len(names))
         fields: dict[str, Sequence[Any]] = {
             field.name: column if finish is None else [*map(finish, column)]
             for field, column, finish in zip(schema.fields, columns, finishes, strict=True)

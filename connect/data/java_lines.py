@@ -7,13 +7,12 @@ printed column by column, with a few calls a batch where there were a few a fiel
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any
 
 import orjson
 
-from connect.data.columns import Columns
+from connect.data.columns import Columns, by_columns
 from connect.data.floats import java_text as float_text
 from connect.data.java_text import (
     Writer,
@@ -91,14 +90,12 @@ def _printed_structs(schema: Schema, columns: Mapping[str, Sequence[Any]]) -> st
     return _joined("Struct{", ",", named, len(named[0][1]))
 
 
-def _columns(
-    values: Sequence[Mapping[Any, Any]], names: tuple[Any, ...]
-) -> list[tuple[Any, ...]] | None:
+def _columns(values: Sequence[Mapping[Any, Any]], names: tuple[Any, ...]) -> list[list[Any]] | None:
     """The values by name; None if they don't all have these names and no others."""
     if len(names) < 2 or set(map(len, values)) != {len(names)}:
         return None
     try:
-        return [*zip(*map(itemgetter(*names), values), strict=True)]
+        return by_columns(map(itemgetter(*names), values), len(names))
     except KeyError:
         return None
 
@@ -169,14 +166,17 @@ def _joined(
     if not varying:
         return end * count
     try:
-        return _mixed(before, [_text(*each) for each in varying], end)
+        return _mixed(before, [_text(*each) for each in varying], end, count)
     except TypeError:
-        return _mixed(before, [_texts(*each) for each in varying], end)
+        return _mixed(before, [_texts(*each) for each in varying], end, count)
 
 
-def _mixed(before: Sequence[str], texts: Sequence[Iterable[str]], end: str) -> str:
-    parts = [part for pair in zip(map(repeat, before), texts, strict=True) for part in pair]
-    return "".join(chain.from_iterable(zip(*parts, repeat(end))))
+def _mixed(before: Sequence[str], texts: Sequence[Iterable[str]], end: str, count: int) -> str:
+    line = [part for each in before for part in (each, "")] + [end]
+    parts = line * count
+    for i, column in enumerate(texts):
+        parts[2 * i + 1 :: len(line)] = column
+    return "".join(parts)
 
 
 def _text(column: Sequence[Any], write: Writer) -> Iterable[str]:

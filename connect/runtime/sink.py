@@ -227,11 +227,11 @@ class SinkLoop:
                 self._begin.setdefault(TopicPartition(m.topic(), m.partition()), m.offset())
         self._reported.clear()
         self.counts["read"] += len(messages)
-        topics = set(map(type(messages[0]).topic, messages))
+        batch, failures = self._run(messages)
+        topics = {batch.topic} if batch.topic else set(map(type(messages[0]).topic, messages))
         if not topics <= self._seen_topics:
             self._seen_topics |= topics
             self._on_topics(self._seen_topics)
-        batch, failures = self._run(messages)
         try:
             self._tolerance.handle(failures, len(messages))
         except OutageError:
