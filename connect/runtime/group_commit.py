@@ -26,7 +26,7 @@ from connect.runtime.exactly_once import (
 from connect.runtime.source import SourceLoop
 
 # What may wait for the committer; more, and a task that is quicker than Kafka fills the memory.
-MOST_RECORDS = 20_000
+MOST_RECORDS = 60_000
 MOST_BYTES = 16 * 1024 * 1024
 LOOK_SECONDS = 1.0  # how soon a stop is seen while there is no room
 
