@@ -43,7 +43,7 @@ async def forward(request: Request, body: bytes, elsewhere: ElsewhereError) -> R
             request.method,
             f"{elsewhere.url.rstrip('/')}{path}?{urlencode(query)}",
             body,
-            kept | _who_asked(request),
+            kept | await _who_asked(request),
         )
     except PeerError as error:
         raise ConnectError(f"IO Error trying to forward REST request: {error}") from error
@@ -51,10 +51,10 @@ async def forward(request: Request, body: bytes, elsewhere: ElsewhereError) -> R
     return Response(answer.content, answer.status_code, headers)
 
 
-def _who_asked(request: Request) -> dict[str, str]:
+async def _who_asked(request: Request) -> dict[str, str]:
     """Who sent it, in words that the other worker can trust, where the cluster has a key."""
     caller: Caller = request.state.caller
     text = json.dumps({"user": caller.name, "address": caller.address}, separators=(",", ":"))
     herder: Herder = request.app.state.herder
-    signature = herder.vouch(vouched_bytes(request.scope, text))
+    signature = await herder.vouch(vouched_bytes(request.scope, text))
     return {CALLER_HEADER: f"{text} {signature}"} if signature else {}

@@ -72,7 +72,7 @@ class Security:
         # What an extension has found out counts, then the header, then the certificate that the
         # listener has verified.
         name = scope.get("user") or (scope["state"].get("certificate") if given is None else None)
-        if (told := self._told_by_worker(scope, headers)) is not None:
+        if (told := await self._told_by_worker(scope, headers)) is not None:
             scope["state"]["passed_on"] = True
             name, address = told["user"], told["address"]
         if self.users is None:
@@ -88,9 +88,9 @@ class Security:
         self._count(scope, user.name)
         return Caller(user.name, address, user.grants)
 
-    def _told_by_worker(self, scope: Scope, headers: Headers) -> dict[str, Any] | None:
+    async def _told_by_worker(self, scope: Scope, headers: Headers) -> dict[str, Any] | None:
         text, _, signature = headers.get(CALLER_HEADER, "").rpartition(" ")
-        if text and self.herder.vouched(vouched_bytes(scope, text), signature):
+        if text and await self.herder.vouched(vouched_bytes(scope, text), signature):
             told: dict[str, Any] = json.loads(text)
             return told
         return None

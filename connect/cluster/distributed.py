@@ -100,11 +100,11 @@ class DistributedHerder(Herder):
         await self._member.must_lead()
         await self._member.fence(name)
 
-    def vouch(self, what: bytes) -> str | None:
-        return self._member.trust.vouch(what)
+    async def vouch(self, what: bytes) -> str | None:
+        return await self._member.trust.vouch(what)
 
-    def vouched(self, what: bytes, signature: str) -> bool:
-        return self._member.trust.vouched(what, signature)
+    async def vouched(self, what: bytes, signature: str) -> bool:
+        return await self._member.trust.vouched(what, signature)
 
     # -- connectors -----------------------------------------------------------------------------
 

@@ -255,11 +255,11 @@ class Herder(abc.ABC):
         """To the leader: let no task of an earlier generation write any more."""
         raise UnsupportedError("There is nobody to fence outside of a cluster")
 
-    def vouch(self, what: bytes) -> str | None:  # noqa: ARG002
+    async def vouch(self, what: bytes) -> str | None:  # noqa: ARG002
         """This worker's signature, which the others of its cluster know; None without a cluster."""
         return None
 
-    def vouched(self, what: bytes, signature: str) -> bool:  # noqa: ARG002
+    async def vouched(self, what: bytes, signature: str) -> bool:  # noqa: ARG002
         """Whether a worker of this cluster has signed it."""
         return False
 

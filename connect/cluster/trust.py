@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -19,6 +20,10 @@ from connect.cluster.signing import (
 )
 from connect.config.worker import WorkerConfig
 from connect.errors import ConnectError
+
+# How long a request waits for a cluster's first key.
+_KEY_SECONDS = 3.0
+_LOOK_SECONDS = 0.05
 
 
 class Trust:
@@ -68,21 +73,31 @@ class Trust:
         if not is_signed_by(key, signed.body, signed.signature):
             raise ForbiddenError("Internal request contained invalid signature.")
 
-    def vouch(self, what: bytes) -> str | None:
-        """A signature by the session key, `algorithm:base64`; None as long as there is no key."""
+    async def vouch(self, what: bytes) -> str | None:
+        """A signature by the session key, `algorithm:base64`; None if there is no key."""
+        await self._keyed()
         key = self._key
         if not self.sessioned or key is None:
             return None
         headers = self._sign(key, what)
         return f"{headers[ALGORITHM_HEADER]}:{headers[SIGNATURE_HEADER]}"
 
-    def vouched(self, what: bytes, signature: str) -> bool:
+    async def vouched(self, what: bytes, signature: str) -> bool:
+        """Whether a worker of this cluster has signed it."""
+        await self._keyed()
         algorithm, _, digest = signature.partition(":")
         try:
             self.verify(Signed(what, read_signature(digest, algorithm)))
         except ConnectError:
             return False
         return self.sessioned
+
+    async def _keyed(self) -> None:
+        """Wait a moment for a key: the leader of a cluster that begins is about to write one."""
+        deadline = time.monotonic() + _KEY_SECONDS
+        # It is read by a thread.
+        while self.sessioned and self._key is None and time.monotonic() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_SECONDS)
 
     # -- the leader's key -----------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from tests.support.users import entry, write_users
 class Signing:
     """What the gate asks of a herder: one signature is known."""
 
-    def vouched(self, what, signature):
+    async def vouched(self, what, signature):
         return signature == f"signed-{what.hex()}"
 
 
