@@ -12,7 +12,7 @@ from typing import Any
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _KEPT_BYTES = 8 * 1024 * 1024
-_AT_ONCE = 1000
+_AT_ONCE = 1000  # of all objects; what looking at more needs would stay with the process
 _PARTS_OF_CODE = (
     "co_consts", "co_names", "co_name", "co_qualname", "co_filename",
     "co_linetable", "co_exceptiontable",

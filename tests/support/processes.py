@@ -63,16 +63,17 @@ def is_task(pid: int) -> bool:
 
 def name(pid: int) -> str:
     """What ps and top show; empty if it is gone."""
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().rstrip("\n")
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+    return _read(pid, "comm").decode().rstrip("\n")
 
 
 def command(pid: int) -> bytes:
     """Its command line, with a zero byte after each word; empty if it is gone."""
+    return _read(pid, "cmdline")
+
+
+def _read(pid: int, file: str) -> bytes:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/{file}").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return b""
 
