@@ -148,6 +148,11 @@ class JsonConverter(AlsoForHeaders):
         data: Sequence[bytes | None],
         headers: Sequence[RawHeaders],  # noqa: ARG002
     ) -> tuple[list[Schema | None], list[Any]]:
+        if not self._enveloped and None not in data:
+            try:
+                return [None] * len(data), [*map(_decode, data)]
+            except UNUSUAL:
+                pass  # one of them is, and is found next
         return self._read(data, None)
 
     def to_connect_each(
@@ -204,11 +209,6 @@ class JsonConverter(AlsoForHeaders):
     ) -> tuple[list[Schema | None], list[Any]]:
         read = self._reader(schema)
         schemas = [schema] * len(data)
-        if schema is None and None not in data and failed is None:
-            try:
-                return schemas, [*map(_decode, data)]
-            except UNUSUAL:
-                pass  # one of them is; the loop below finds it
         values: list[Any] = []
         for i, item in enumerate(data):
             if item is None:

@@ -29,6 +29,8 @@ _BOOLEANS = {True: "true", False: "false"}.__getitem__
 # Equal values are printed alike, but True equals 1, and 0.0 equals -0.0.
 _EQUAL_IF_PRINTED_ALIKE = {str, type(None)}
 _IF_OF_ONE_TYPE = {int, bool}
+# Fewer are printed one by one: a record that comes alone must not wait for what columns take.
+_FEW = 4
 # Between these JSON's digits are Java's; beyond, Java writes an exponent.
 _LOW, _HIGH = 1e-3, 1e7
 
@@ -36,11 +38,11 @@ _LOW, _HIGH = 1e-3, 1e7
 def java_lines(values: Sequence[Any], schemas: Sequence[Schema | None]) -> str:
     """What Java prints for each value, each with a line end behind it."""
     text = None
-    if set(map(type, values)) == {dict} and len(set(map(id, schemas))) == 1:
+    if len(values) >= _FEW and set(map(type, values)) == {dict} and len(set(map(id, schemas))) == 1:
         text = _maps(values) if schemas[0] is None else _structs(values, schemas[0])
     if text is None:
-        lines = [writer_for(s)(v) for v, s in zip(values, schemas, strict=True)]
-        text = "\n".join([*lines, ""])
+        lines = [f"{writer_for(s)(v)}\n" for v, s in zip(values, schemas, strict=True)]
+        text = "".join(lines)
     return text
 
 

@@ -146,7 +146,9 @@ class SinkPipeline:
         value_schemas, values = self._column(
             self.parts.value, messages, [*map(kind.value, messages)], raw_headers, failed
         )
-        headers = self._headers(topic, messages, raw_headers, failed)
+        headers = [NO_HEADERS] * len(messages)
+        if any(raw_headers):
+            self._read_headers(topic, messages, raw_headers, failed, headers)
         stamp_kinds, stamps = zip(*map(kind.timestamp, messages), strict=True)
         if 0 in stamp_kinds:  # has none
             stamps = tuple(
@@ -226,16 +228,14 @@ class SinkPipeline:
                     break
         return schemas, values
 
-    def _headers(
+    def _read_headers(
         self,
         topic: str,
         messages: Sequence[Any],
         raw_headers: Sequence[RawHeaders],
         failed: dict[int, Failure],
-    ) -> list[Headers]:
-        result = [NO_HEADERS] * len(messages)
-        if not any(raw_headers):
-            return result
+        result: list[Headers],
+    ) -> None:
         started = perf_counter()
         part = self.parts.header
         convert = part.converter.to_connect_header
@@ -256,7 +256,6 @@ class SinkPipeline:
             else:
                 result[i] = Headers(Header(name, value, schema) for name, (schema, value) in found)
         part.seconds += perf_counter() - started
-        return result
 
     def _transform(
         self,

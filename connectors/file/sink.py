@@ -103,12 +103,11 @@ class FileStreamSinkTask(SinkTask):
 
 def _lines(records: Sequence[SinkRecord]) -> bytes:
     values = [record.value for record in records]
-    try:
-        return _encode("\n".join([*values, ""]))  # all are text
-    except TypeError:
-        pass
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return _encode("\n".join([*values, ""]))
     schemas = [record.value_schema for record in records]
-    if not any(issubclass(kind, _BYTES) for kind in set(map(type, values))):
+    if kinds == {dict} or not any(issubclass(kind, _BYTES) for kind in kinds):
         return _encode(java_lines(values, schemas))
     return b"".join(
         bytes(value) + b"\n"
