@@ -7,7 +7,7 @@ function for each struct that touches the fields which need work and no other.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -44,6 +44,29 @@ PRIMITIVE: dict[Type, Any] = {
     Type.STRING: str,
     Type.BYTES: bytes,
 }
+
+
+class RowReader:
+    """Reads JSON objects with the same keys without a dict for each, and makes columns of them.
+
+    `decode` gives a row for an object, `columns` a list for each key of all rows.
+    """
+
+    def __init__(self, types: Mapping[str, Any], *, strict: bool, float_hook: Any = None) -> None:
+        names = [f"f{i}" for i in range(len(types))]
+        row = msgspec.defstruct(
+            "Row",
+            [*zip(names, types.values(), strict=True)],
+            rename=dict(zip(names, types, strict=True)),
+            forbid_unknown_fields=strict,
+            gc=False,  # JSON has no cycles
+        )
+        self.decode: Callable[[bytes | None], Any] = msgspec.json.Decoder(  # type: ignore[assignment]
+            row, float_hook=float_hook
+        ).decode
+        # Made for these attributes it takes a third less time than by tuples.
+        lists = ", ".join(f"[row.{name} for row in rows]" for name in names)
+        self.columns: Callable[[Sequence[Any]], list[list[Any]]] = eval(f"lambda rows: [{lists}]")  # noqa: S307
 
 
 class SchemaCompiler(abc.ABC):

@@ -8,77 +8,123 @@ from typing import Any
 import msgspec
 
 from connect import DataError, Schema, SerializationError
-from connect.data.columns import Columns, by_columns
+from connect.data.columns import Columns, Uniform
 from connect.data.framed import Framed
 from converters import _jackson
-from converters._compiling import UNUSUAL, NotPlainError
+from converters._compiling import UNUSUAL, NotPlainError, RowReader
 from converters._json_writing import Book, compile_writer, encode_plain
 
 BROKEN = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 # Of a batch, so many are looked at for the order of their keys.
 _LOOKED_AT = 16
+# Types that msgspec tells apart from all others. Where a float is expected it takes an int for one.
+_TOLD = {str, int, bool}
 
 _decode: Callable[[bytes | None], Any] = msgspec.json.Decoder().decode  # type: ignore[assignment]
 
 
 class Shape:
-    """Objects with the same keys: read without a dict for each, straight to columns."""
+    """Objects with the same keys: read without a dict for each, straight to columns.
 
-    def __init__(self, keys: list[str]) -> None:
-        self._keys = keys
-        names = [f"f{i}" for i in range(len(keys))]
-        row = msgspec.defstruct(
-            "Row",
-            [(name, Any) for name in names],
-            rename=dict(zip(names, keys, strict=True)),
-            forbid_unknown_fields=True,
-            gc=False,  # JSON has no cycles
-        )
-        self._decode: Callable[[bytes | None], Any] = msgspec.json.Decoder(row).decode  # type: ignore[assignment]
+    Values are expected to be of the types that were seen first, so that nobody has to look at each
+    of them again. A field that holds others, such as nulls, is taken for anything from then on.
+    """
+
+    def __init__(self, kinds: dict[str, Any]) -> None:
+        self._kinds = kinds
+        self._rows = RowReader(kinds, strict=True)
+        self._loosened = False
 
     @classmethod
-    def of(cls, item: bytes | None) -> Shape | None:
-        """The shape of this one; None if it is no object with keys."""
-        try:
-            value = None if item is None else _decode(item)
-        except UNUSUAL:
+    def of(cls, data: Sequence[bytes | None]) -> Shape | None:
+        """The shape of these, judged by a few; None if the first is no object with keys."""
+        first = _object(data[0])
+        if not first:
             return None
-        return cls([*value]) if isinstance(value, dict) and value else None
+        kinds = {key: type(v) if type(v) in _TOLD else Any for key, v in first.items()}
+        for item in _some(data):
+            kinds = _shared(kinds, _object(item) or {})
+        return cls(kinds)
 
     def read(self, data: Sequence[bytes | None]) -> tuple[Columns, dict[int, Exception]] | None:
         """The columns, and why the others can't be read; None if one has another shape.
 
         Rows don't tell in which order their keys came, so a few are looked at for that.
         """
-        if not all(map(self._has_order, data[:: len(data) // _LOOKED_AT + 1])):
+        if not all(map(self._has_order, _some(data))):
             return None
         rows: list[Any] = []
         failed: dict[int, Exception] = {}
         left = iter(data)
         while True:
             try:
-                rows.extend(map(self._decode, left))  # keeps those before one that raises
+                rows.extend(map(self._rows.decode, left))  # keeps those before one that raises
             except TypeError:
                 return None  # a null
             except UNUSUAL as found:
                 place = len(rows) + len(failed)
                 error = _error_of(data[place], str(found))
                 if error is None:
-                    return None  # another shape
+                    return self._read_loosely(data, place)
                 failed[place] = error
             else:
                 break
         if not rows:
             return None
-        columns = by_columns(map(msgspec.structs.astuple, rows), len(self._keys))
-        return Columns(None, dict(zip(self._keys, columns, strict=True))), failed
+        return self._columns(rows), failed
+
+    def _columns(self, rows: list[Any]) -> Columns:
+        columns = zip(self._kinds.items(), self._rows.columns(rows), strict=True)
+        return Columns(
+            None,
+            {
+                key: column if kind is Any else Uniform(column, kind)
+                for (key, kind), column in columns
+            },
+        )
+
+    def _read_loosely(
+        self, data: Sequence[bytes | None], place: int
+    ) -> tuple[Columns, dict[int, Exception]] | None:
+        """Again, if the one at this place differs in nothing but types."""
+        other = _object(data[place])
+        if other is None or [*other] != [*self._kinds]:
+            return None
+        kinds = _shared(self._kinds, other)
+        if kinds == self._kinds:
+            return None
+        # One field after the other would take long, so the second time all are taken for anything.
+        self._kinds = dict.fromkeys(kinds, Any) if self._loosened else kinds
+        self._rows = RowReader(self._kinds, strict=True)
+        self._loosened = True
+        return self.read(data)
 
     def _has_order(self, item: bytes | None) -> bool:
         try:
             value = _decode(item)
         except (TypeError, *UNUSUAL):
             return True  # it will be found out
-        return isinstance(value, dict) and [*value] == self._keys
+        return isinstance(value, dict) and [*value] == [*self._kinds]
+
+
+def _shared(kinds: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """The types, with anything in place of those that this object's values don't have."""
+    return {
+        k: Any if k in other and type(other[k]) is not kind else kind for k, kind in kinds.items()
+    }
+
+
+def _some(data: Sequence[bytes | None]) -> Sequence[bytes | None]:
+    return data[:: len(data) // _LOOKED_AT + 1]
+
+
+def _object(item: bytes | None) -> dict[str, Any] | None:
+    """What it is, if it is an object."""
+    try:
+        value = _decode(item)
+    except (TypeError, *UNUSUAL):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _error_of(data: bytes | None, said: str) -> DataError | None:

@@ -15,7 +15,7 @@ from typing import Any, NotRequired, TypedDict
 import msgspec
 
 from connect.data import logical
-from connect.data.columns import Columns, by_columns
+from connect.data.columns import Columns
 from connect.data.floats import float32
 from connect.data.schema import DECIMAL, Schema, Type
 from connect.errors import DataError
@@ -25,6 +25,7 @@ from converters._compiling import (
     Change,
     FieldWork,
     NotPlainError,
+    RowReader,
     SchemaCompiler,
     compile_fields,
 )
@@ -226,22 +227,15 @@ def compile_columns(
     if schema is None or schema.type is not Type.STRUCT or not schema.fields:
         return _always_one_by_one
     compiler = _ReaderCompiler(replace_null=replace_null)
-    names = [f"f{i}" for i in range(len(schema.fields))]
     try:
-        types = [compiler.part_type(field.schema) for field in schema.fields]
+        types = {field.name: compiler.part_type(field.schema) for field in schema.fields}
         finishes = [compiler.finish_part(field.schema) for field in schema.fields]
     except NotPlainError:
         return _always_one_by_one
-    row = msgspec.defstruct(
-        "Row",
-        [*zip(names, types, strict=True)],
-        rename=dict(zip(names, [field.name for field in schema.fields], strict=True)),
-        gc=False,  # JSON has no cycles
-    )
-    decode = msgspec.json.Decoder(row, float_hook=decimal.Decimal).decode
+    rows = RowReader(types, strict=False, float_hook=decimal.Decimal)
 
     def read(documents: Iterable[bytes]) -> Columns:
-        columns = by_columns(map(msgspec.structs.astuple, map(decode, documents)), len(names))
+        columns = rows.columns([*map(rows.decode, documents)])
         fields: dict[str, Sequence[Any]] = {
             field.name: column if finish is None else [*map(finish, column)]
             for field, column, finish in zip(schema.fields, columns, finishes, strict=True)

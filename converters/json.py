@@ -172,7 +172,7 @@ class JsonConverter(AlsoForHeaders):
     ) -> tuple[Columns, dict[int, Exception]] | None:
         if self._enveloped:
             return self._struct_columns(data)
-        shape = self._shape or Shape.of(data[0])
+        shape = self._shape or Shape.of(data)
         self._shape = None  # until it has proved to be that of all
         found = shape.read(data) if shape is not None else None
         if found is not None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from connect import DataError, Schema, SchemaBuilder, Type
+from connect.data.columns import kind_of
 from connect.plugin import ValueEdit
 from transforms.key_or_value import Convert, Plan
 from transforms.requirements import only_maps, only_structs
@@ -64,7 +65,7 @@ def edit_map(edits: EditTree, purpose: str, *, by_type: bool = False) -> Plan:
     def change_columns(fields: dict[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
         for name, change in leaves:
             column = fields.get(name, (None,))
-            if len(column) == 1 or (by_type and len(set(map(type, column))) == 1):
+            if len(column) == 1 or (by_type and kind_of(column) is not None):
                 fields[name] = [change(column[0])] * count
             else:
                 fields[name] = [*map(change, column)]

@@ -16,6 +16,27 @@ class Columns(NamedTuple):
     fields: dict[str, Sequence[Any]]
 
 
+class Uniform(list[Any]):
+    """A column of which its reader has made sure that all values are of one type.
+
+    Columns are never changed in place, and what others make of one is a plain list again.
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, values: Iterable[Any], kind: type) -> None:
+        super().__init__(values)
+        self.kind = kind
+
+
+def kind_of(column: Sequence[Any]) -> type | None:
+    """The type of all values; None if there are several."""
+    if isinstance(column, Uniform):
+        return column.kind
+    kinds = set(map(type, column))
+    return kinds.pop() if len(kinds) == 1 else None
+
+
 def by_columns(rows: Iterable[tuple[Any, ...]], width: int) -> list[list[Any]]:
     """Rows of that width as columns. Quicker than zip, to which each row would be an argument."""
     values = [*chain.from_iterable(rows)]

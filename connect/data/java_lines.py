@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from connect.data.columns import Columns, by_columns
+from connect.data.columns import Columns, by_columns, kind_of
 from connect.data.floats import java_text as float_text
 from connect.data.java_text import (
     Writer,
@@ -104,17 +104,15 @@ def _columns(values: Sequence[Mapping[Any, Any]], names: tuple[Any, ...]) -> lis
 
 def _texts(column: Sequence[Any], write: Writer) -> Iterable[str]:
     """What `write` gives for each; at once where all are of one simple kind."""
-    kinds = set(map(type, column))
-    if len(kinds) == 1:
-        kind = kinds.pop()
-        if kind is str and write is _any:
-            return column
-        if kind is int and write in (_any, _whole):
-            return _digits(column)
-        if kind is bool and write in (_any, _boolean):
-            return map(_BOOLEANS, column)
-        if kind is float and write in (_any, float_text) and _are_plain(column):
-            return _digits(column)
+    kind = kind_of(column)
+    if kind is str and write is _any:
+        return column
+    if kind is int and write in (_any, _whole):
+        return _digits(column)
+    if kind is bool and write in (_any, _boolean):
+        return map(_BOOLEANS, column)
+    if kind is float and write in (_any, float_text) and _are_plain(column):
+        return _digits(column)
     return map(write, column)
 
 
@@ -138,11 +136,7 @@ def _is_constant(column: Sequence[Any]) -> bool:
     kind = type(first)
     if kind in _EQUAL_IF_PRINTED_ALIKE:
         return column.count(first) == count
-    return (
-        kind in _IF_OF_ONE_TYPE
-        and column.count(first) == count
-        and len(set(map(type, column))) == 1
-    )
+    return kind in _IF_OF_ONE_TYPE and column.count(first) == count and kind_of(column) is kind
 
 
 def _joined(

@@ -213,10 +213,10 @@ class SinkLoop:
         if first is None:
             return []
         messages = [first, *self._consumer.consume(self._batch - 1, 0)]
-        errors = [e for e in map(type(first).error, messages) if e is not None]
-        if errors:
-            for error in errors:
-                _raise_unless_passing(error)
+        if any(map(type(first).error, messages)):
+            for message in messages:
+                if (error := message.error()) is not None:
+                    _raise_unless_passing(error)
             messages = [m for m in messages if m.error() is None]
         return messages
 

@@ -92,6 +92,38 @@ def test_columns_of_equal_values_are_printed_as_each_of_them(column):
     assert compare(JSON, messages(*[order(same=value) for value in column])).columns is not None
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        [{"id": None}], [{"id": 1.0}], [{"id": True}], [{"id": "1"}], [{"id": 2**70}],
+        [{"customer": None}], [{"email": 7}], [{"id": None}, {"customer": None}],
+        [{"id": None}, {"customer": None}, {"email": [1]}, {"note": {"a": 1}}, {"amount": 2}],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_field_may_be_of_another_type_in_a_few(changed):
+    """Wherever they stand, and however many fields it are: all is told as record by record."""
+    batch = messages(*[order(n) for n in range(7)])
+    for place, change in enumerate(changed, 50):  # of which none is among those looked at first
+        batch[place] = messages(order(**change))[place]
+    assert compare(CHAIN, batch).columns is not None
+    assert compare(JSON, batch).columns is not None
+
+
+def test_a_field_that_has_changed_its_type_once_is_taken_for_anything():
+    """Batches that follow one with a null come by columns, with a null or without."""
+    made = pipeline(JSON)
+    plain, mixed = messages(order()), messages(order())
+    mixed[50] = messages(order(id=None))[50]
+    kinds = []
+    for batch in (plain, mixed, plain, mixed):
+        columns = made.run_batch(batch)[0].columns
+        assert columns is not None
+        assert columns.fields["id"] == [json.loads(m.value())["id"] for m in batch]
+        kinds.append([getattr(columns.fields[name], "kind", None) for name in ("id", "customer")])
+    assert kinds == [[int, str], [None, str], [None, str], [None, str]]
+
+
 @pytest.mark.parametrize("bad", [b"{broken", b'{"id": 1', b'{"other": 1', b'{"id" 1}', b"nothing"])
 def test_values_that_can_not_be_read_are_failures_beside_columns(bad):
     """A tenth is no JSON; the rest keeps its columns."""
