@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, starmap
 from time import perf_counter
 from typing import Any
 
@@ -149,11 +149,7 @@ class SinkPipeline:
         headers = [NO_HEADERS] * len(messages)
         if any(raw_headers):
             self._read_headers(topic, messages, raw_headers, failed, headers)
-        stamp_kinds, stamps = zip(*map(kind.timestamp, messages), strict=True)
-        if 0 in stamp_kinds:  # has none
-            stamps = tuple(
-                ms if known else None for known, ms in zip(stamp_kinds, stamps, strict=True)
-            )
+        stamp_types, stamps = _timestamps([*map(kind.timestamp, messages)])
         columns: list[Sequence[Any]] = [
             [topic] * len(messages),
             [*map(kind.partition, messages)],
@@ -164,7 +160,7 @@ class SinkPipeline:
             headers,
             stamps,
             [*map(kind.offset, messages)],
-            [*map(TIMESTAMP_TYPES.__getitem__, stamp_kinds)],
+            stamp_types,
         ]
         # original topic and partition
         columns += columns[0], columns[1]
@@ -265,7 +261,7 @@ class SinkPipeline:
         failed: dict[int, Failure],
     ) -> list[SinkRecord]:
         def build() -> list[SinkRecord]:
-            return [*map(SinkRecord, *columns)]
+            return [*starmap(SinkRecord, zip(*columns, strict=True))]  # quicker than map()
 
         def build_one(i: int) -> SinkRecord:
             return SinkRecord(*[column[i] for column in columns])
@@ -280,6 +276,19 @@ class SinkPipeline:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_spec, (self.spec,)
+
+
+def _timestamps(
+    pairs: Sequence[tuple[int, int]],
+) -> tuple[list[TimestampType], list[int | None]]:
+    """By whom they were set, and when; None if by nobody."""
+    kinds = [kind for kind, _ in pairs]
+    stamps: list[int | None] = [ms for _, ms in pairs]
+    if kinds[0] and kinds.count(kinds[0]) == len(kinds):
+        return [TIMESTAMP_TYPES[kinds[0]]] * len(kinds), stamps
+    if 0 in kinds:
+        stamps = [ms if kind else None for kind, ms in pairs]
+    return [*map(TIMESTAMP_TYPES.__getitem__, kinds)], stamps
 
 
 def _own(data: bytes | None) -> SchemaAndValue:

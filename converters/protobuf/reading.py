@@ -43,10 +43,9 @@ def compile_reader(
 
     def read(data: bytes, start: int) -> Any:
         try:
-            message = parse(data[start:])
+            return convert(parse(data[start:]))
         except DecodeError as error:
             raise DataError(f"The payload is no {descriptor.full_name}: {error}") from error
-        return convert(message)
 
     return read
 

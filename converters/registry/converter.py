@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
@@ -157,8 +157,16 @@ class RegistryConverter(Converter, abc.ABC):
     ) -> tuple[list[Schema | None], list[Any]]:
         readers = self._readers.setdefault(topic, {})
         length = self.key_length
+        if None not in data and not any(headers):
+            prefixes = {item[:length] for item in data}  # type: ignore[index]
+            common = readers.get(prefixes.pop()) if len(prefixes) == 1 else None
+            if common is not None:
+                decode, start = common.decode, common.start
+                with suppress(Exception):  # whose it is, is found next
+                    values = [decode(item, start) for item in data]  # type: ignore[arg-type]
+                    return [common.schema] * len(data), values
         schemas: list[Schema | None] = []
-        values: list[Any] = []
+        values = []
         for item, raw in zip(data, headers, strict=True):
             if item is None:
                 schemas.append(None)
