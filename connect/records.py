@@ -168,16 +168,17 @@ class SinkBatch:
         columns: Columns | None,
         make: Callable[[], list[SinkRecord]],
         topic: str | None = None,
+        records: list[SinkRecord] | None = None,
     ) -> None:
         self.columns = columns
         self.topic = topic
         self._count = count
         self._make = make
-        self._records: list[SinkRecord] | None = None
+        self._records = records
 
     @classmethod
     def of(cls, records: list[SinkRecord]) -> SinkBatch:
-        return cls(len(records), None, lambda: records)
+        return cls(len(records), None, list, records=records)
 
     def __len__(self) -> int:
         return self._count

@@ -6,7 +6,6 @@ import datetime as dt
 import decimal
 import logging
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Any
 
 from connect import ConnectError, Schema, SinkRecord, Type
@@ -40,7 +39,7 @@ def registered_records(topics: Iterable[str], pipeline: SinkPipeline) -> Iterato
         if schema is None:
             continue
         record = SinkRecord(topic, 0, None, None, schema, example(schema))
-        records, errors = pipeline.parts.chain.run(1, partial(list, [record]), [record].__getitem__)
+        records, errors = pipeline.parts.chain.run([record], lambda _: record)  # noqa: B023
         for step, error in errors.values():
             log.info("The newest schema of %s does not pass %s: %s", topic, step.alias, error)
         yield from (passed for passed in records if passed is not None)

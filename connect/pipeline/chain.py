@@ -133,17 +133,17 @@ class Chain:
         self._retry = retry
 
     def run(
-        self, count: int, build: Callable[[], list[Any]], build_one: Callable[[int], Any]
+        self, records: list[Any], build_one: Callable[[int], Any]
     ) -> tuple[list[Any], dict[int, tuple[Step, Exception]]]:
         """Records in their order, None where dropped or failed; and who failed, by place.
 
-        `build` and `build_one` make fresh records: transforms own what they are given, so a
-        second run must not see what the first has changed.
+        `build_one` makes one of them anew: transforms own what they are given, so a second run
+        must not see what the first has changed.
         """
         try:
-            return self._batch(build()), {}
+            return self._batch(records), {}
         except Exception:  # noqa: BLE001 - whoever raised is found again, record by record
-            return self._singly(count, build_one)
+            return self._singly(len(records), build_one)
 
     def edit_columns(self, columns: Columns, count: int) -> Columns | None:
         """What all steps make of these columns; None if there is one that wants records."""

@@ -91,7 +91,10 @@ class SinkPipeline:
 
     def run_records(self, messages: Sequence[Any]) -> tuple[SinkBatch, list[Failure]]:
         """As `run`, as a batch of records."""
-        records, failures = self.run(messages)
+        if len(messages) == 1:  # which somebody waits for
+            records, failures = self._run_topic(messages[0].topic(), messages)
+        else:
+            records, failures = self.run(messages)
         return SinkBatch.of(records), failures
 
     def close(self) -> None:
@@ -260,15 +263,12 @@ class SinkPipeline:
         good: list[int] | None,
         failed: dict[int, Failure],
     ) -> list[SinkRecord]:
-        def build() -> list[SinkRecord]:
-            return [*starmap(SinkRecord, zip(*columns, strict=True))]  # quicker than map()
-
-        def build_one(i: int) -> SinkRecord:
-            return SinkRecord(*[column[i] for column in columns])
-
+        records = [*starmap(SinkRecord, zip(*columns, strict=True))]  # quicker than map()
         if not self.parts.chain.steps:
-            return build()
-        records, errors = self.parts.chain.run(len(columns[0]), build, build_one)
+            return records
+        records, errors = self.parts.chain.run(
+            records, lambda i: SinkRecord(*[column[i] for column in columns])
+        )
         for i, (step, error) in errors.items():
             place = i if good is None else good[i]
             failed[place] = chain_failure(messages[place], step, error)

@@ -68,7 +68,7 @@ class SourcePipeline:
         transformed: Sequence[SourceRecord] = records
         if self.parts.chain.steps:
             result, errors = self.parts.chain.run(
-                len(records), lambda: [*map(_copied, records)], lambda i: _copied(records[i])
+                [*map(_copied, records)], lambda i: _copied(records[i])
             )
             failures += [chain_failure(records[i], step, e) for i, (step, e) in errors.items()]
             if not all(result):

@@ -40,8 +40,7 @@ def records(batch):
 
 
 def run(transforms, batch):
-    made = records(batch)
-    return transforms.run(len(batch), lambda: made, lambda i: records(batch)[i])
+    return transforms.run(records(batch), lambda i: records(batch)[i])
 
 
 def test_together_is_as_one_by_one():
