@@ -93,7 +93,7 @@ $(READY): pyproject.toml requirements.lock
 	@command -v $(PYTHON) > /dev/null || { echo "Python is missing: install Python 3.11 or newer, or name it, as in: make setup PYTHON=/path/to/python3" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, but $(PYTHON) is $$($(PYTHON) -V 2>&1): name a newer one, as in: make setup PYTHON=python3.12" >&2; exit 1; }
 	@PYTHONPATH=. $(PYTHON) -B -m penstock.stack.java
-	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV) || { echo "$(PYTHON) could not make a virtual environment: install what the lines above ask for (on Debian and Ubuntu the package python3-venv)" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) could not make a virtual environment: install what the lines above ask for (on Debian and Ubuntu the package python3-venv)" >&2; exit 1; }
 	@awk '/^uv==/ {found = 1} found {print} found && !/\\$$/ {exit}' requirements.lock > $(VENV)/uv.txt
 	@{ $(BIN)/python -m pip install --quiet --require-hashes -r $(VENV)/uv.txt \
 	  && VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --require-hashes -r requirements.lock \

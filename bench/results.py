@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import subprocess
+import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -55,12 +56,22 @@ def _versions() -> dict[str, str]:
     return {
         "penstock": version("penstock"),
         "python": platform.python_version(),
+        "python_build": _python_build(),
         "librdkafka": confluent_kafka.libversion()[0],
         "kafka": kafka.VERSION,
         "java": _java(),
         "cores": str(os.cpu_count()),
         "cpu": _cpu(),
     }
+
+
+def _python_build() -> str:
+    """Whether it was built with its own profile, which makes a fifth; distributions hide it."""
+    flags = " ".join(
+        str(sysconfig.get_config_var(key)) for key in ("CONFIG_ARGS", "PY_CFLAGS_NODIST")
+    )
+    told = re.search(r"--enable-optimizations|-fprofile(-instr)?-use", flags)
+    return f"{platform.python_compiler()}, {'optimised' if told else 'not said to be optimised'}"
 
 
 def _java() -> str:

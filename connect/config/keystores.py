@@ -14,7 +14,6 @@ import os
 import re
 import ssl
 import struct
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -100,7 +99,7 @@ def present(context: ssl.SSLContext, store: KeyStore, key_password: str | None) 
 
 @contextlib.contextmanager
 def _scratch_file(content: bytes) -> Iterator[str]:
-    if sys.platform == "linux":
+    if hasattr(os, "memfd_create"):  # on Linux, unless Python was built to run on very old ones
         descriptor = os.memfd_create("identity")
         try:
             os.write(descriptor, content)

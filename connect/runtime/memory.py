@@ -12,6 +12,10 @@ from typing import Any
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _KEPT_BYTES = 8 * 1024 * 1024
+# Since 3.14 a flag tells, beside the count, that an object is not counted. References taken before
+# it was set are still given up one by one, so the count has some to spare.
+_FLAGS_AT, _NOT_COUNTED = 6, 1
+_SPARE = 1 << 29
 _AT_ONCE = 1000  # of all objects; what looking at more needs would stay with the process
 _PARTS_OF_CODE = (
     "co_consts", "co_names", "co_name", "co_qualname", "co_filename",
@@ -41,9 +45,12 @@ def share() -> None:
     """
     gc.collect()
     if stays_shared():
-        count = _count(None).value
+        count = _count(None).value | _SPARE
+        flag = _flags(None).value & _NOT_COUNTED
         for each in _everything():
             _count(each).value = count
+            if flag:
+                _flags(each).value |= flag
     gc.freeze()
 
 
@@ -62,6 +69,11 @@ def stays_shared() -> bool:
 def _count(thing: object) -> ctypes.c_uint32:
     """The count of its references, or what says that there is none."""
     return ctypes.c_uint32.from_address(id(thing))
+
+
+def _flags(thing: object) -> ctypes.c_uint16:
+    """Flags of Python 3.14 and later; zero before."""
+    return ctypes.c_uint16.from_address(id(thing) + _FLAGS_AT)
 
 
 def _everything() -> Iterator[Any]:

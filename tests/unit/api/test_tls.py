@@ -1,5 +1,7 @@
+import os
 import ssl
 import subprocess
+import tempfile
 
 import pytest
 
@@ -28,6 +30,16 @@ def test_a_pem_file_gives_an_identity(pem):
     context = server_context({"ssl.keystore.location": str(pem[0])}, "listeners")
 
     assert context.verify_mode is ssl.CERT_NONE
+
+
+def test_an_identity_needs_no_file_in_memory(pem, monkeypatch, tmp_path):
+    """Pythons that run on very old systems know none; then nothing of the key stays on the disk."""
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    server_context({"ssl.keystore.location": str(pem[0])}, "listeners")
+
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_key_and_certificate_may_be_in_the_settings_themselves(pem):
