@@ -168,17 +168,18 @@ class SinkBatch:
         columns: Columns | None,
         make: Callable[[], list[SinkRecord]],
         topic: str | None = None,
-        records: list[SinkRecord] | None = None,
     ) -> None:
         self.columns = columns
         self.topic = topic
         self._count = count
         self._make = make
-        self._records = records
+        self._records: list[SinkRecord] | None = None
 
     @classmethod
     def of(cls, records: list[SinkRecord]) -> SinkBatch:
-        return cls(len(records), None, list, records=records)
+        batch = cls(len(records), None, list)
+        batch._records = records
+        return batch
 
     def __len__(self) -> int:
         return self._count
