@@ -8,7 +8,7 @@ from typing import ClassVar
 from connect import Config, ConfigDef, MissingExtraError, Schema
 from converters.protobuf.compiling import ProtoFile
 from converters.protobuf.from_connect import proto_file
-from converters.protobuf.reading import compile_reader
+from converters.protobuf.reading import compile_decoder
 from converters.protobuf.settings import ProtobufSettings
 from converters.protobuf.to_connect import connect_schema
 from converters.protobuf.writing import compile_writer
@@ -55,7 +55,7 @@ class ProtobufConverter(RegistryConverter):
         file = self._file(schema, references)
         descriptor = file.descriptor(file.full_name(indexes))
         found = connect_schema(descriptor, self._settings, version)
-        return Decoder(found, compile_reader(descriptor, found, self._settings))
+        return compile_decoder(descriptor, found, self._settings)
 
     def describe(self, schema: Schema | None) -> tuple[str, str | None]:
         return proto_file(schema, self._settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import keyword
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from connect import DataError, Schema, Type
@@ -22,19 +22,28 @@ from converters.protobuf.to_connect import (
     real_oneof,
     real_oneofs,
 )
+from converters.registry.converter import Decoder
 
 Convert = Callable[[Any], Any]
 
 
-def compile_reader(
-    descriptor: Any, schema: Schema, settings: ProtobufSettings
-) -> Callable[[bytes, int], Any]:
-    """A function from data and where the payload starts to the value."""
+def compile_decoder(descriptor: Any, schema: Schema, settings: ProtobufSettings) -> Decoder:
+    """The way to read messages of this type as the Connect schema wants them."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415
 
     parse = message_class(descriptor).FromString
+    many = columns = None
     if schema.type is Type.STRUCT:
-        convert = _Compilation(settings).message(descriptor, schema)
+        compilation = _Compilation(settings)
+        convert = compilation.message(descriptor, schema)
+        convert_many, convert_columns = compilation.messages(descriptor, schema)
+
+        def many(data: Sequence[bytes], start: int) -> list[Any]:
+            return convert_many(map(parse, [item[start:] for item in data]))
+
+        def columns(data: Sequence[bytes], start: int) -> dict[str, Sequence[Any]]:
+            return convert_columns([*map(parse, [item[start:] for item in data])])
+
     else:
         inside = _scalar(descriptor.fields_by_name["value"], schema)
 
@@ -47,7 +56,7 @@ def compile_reader(
         except DecodeError as error:
             raise DataError(f"The payload is no {descriptor.full_name}: {error}") from error
 
-    return read
+    return Decoder(schema, read, many, columns)
 
 
 class _Compilation:
@@ -63,28 +72,48 @@ class _Compilation:
         convert: Convert = self._namespace[name]
         return convert
 
+    def messages(
+        self, descriptor: Any, schema: Schema
+    ) -> tuple[
+        Callable[[Iterable[Any]], list[Any]], Callable[[Sequence[Any]], dict[str, Sequence[Any]]]
+    ]:
+        """The same for many at once, with no call for each: one by one, and field by field."""
+        values = self._values(descriptor, schema)
+        struct = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+        columns = ", ".join(f"{name!r}: [{value} for m in ms]" for name, value in values.items())
+        made: tuple[Any, Any] = eval(  # noqa: S307 - as below
+            f"lambda ms: [{{{struct}}} for m in ms], lambda ms: {{{columns}}}", self._namespace
+        )
+        return made
+
     def _message(self, descriptor: Any, schema: Schema) -> str:
         key = (descriptor.full_name, id(schema.fields))
         known = self._functions.get(key)
         if known is not None:
             return known
         name = self._functions[key] = f"message{len(self._functions)}"
-        values: list[str] = []
+        values = self._values(descriptor, schema)
+        struct = ", ".join(f"{field!r}: {value}" for field, value in values.items())
+        # Only names of Protobuf fields, quoted or checked, get into the source.
+        exec(f"def {name}(m):\n    return {{{struct}}}\n", self._namespace)  # noqa: S102
+        return name
+
+    def _values(self, descriptor: Any, schema: Schema) -> dict[str, str]:
+        """The source of each field's value in a message m."""
+        values: dict[str, str] = {}
         for index, oneof in real_oneofs(descriptor):
             if self._settings.flatten_unions:
-                values += [self._value(f, schema, present=True) for f in oneof.fields]
+                for own in oneof.fields:
+                    values[own.name] = self._value(own, schema, present=True)
             else:
                 field = f"{oneof.name}_{index}" if self._settings.index_for_unions else oneof.name
                 union = schema.field(field)
                 assert union is not None
-                values.append(f"{field!r}: {self._union(oneof, union.schema)}")
+                values[field] = self._union(oneof, union.schema)
         for own in descriptor.fields:
             if real_oneof(own) is None:
-                values.append(self._value(own, schema, present=self._has_presence(own)))
-        source = f"def {name}(m):\n    return {{{', '.join(values)}}}\n"
-        # Only names of Protobuf fields, quoted or checked, get into the source.
-        exec(source, self._namespace)  # noqa: S102
-        return name
+                values[own.name] = self._value(own, schema, present=self._has_presence(own))
+        return values
 
     def _has_presence(self, field: Any) -> bool:
         """Whether null is told from the default: as the JVM's converter does, by its settings."""
@@ -102,9 +131,7 @@ class _Compilation:
         assert own is not None
         attribute = _attribute("m", field.name)
         value = self._converted(field, own.schema, attribute)
-        if present:
-            value = f"({value} if m.HasField({field.name!r}) else None)"
-        return f"{field.name!r}: {value}"
+        return f"({value} if m.HasField({field.name!r}) else None)" if present else value
 
     def _union(self, oneof: Any, schema: Schema) -> str:
         name = f"union{len(self._namespace)}"

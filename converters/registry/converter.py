@@ -18,6 +18,7 @@ from connect import (
     Schema,
     SchemaAndValue,
 )
+from connect.data.columns import Columns
 from connect.plugin import RawHeaders
 from converters._config import parse
 from converters.registry import framing
@@ -30,10 +31,17 @@ _NOTHING = SchemaAndValue(None, None)
 
 @dataclass(slots=True)
 class Decoder:
-    """How to read the payloads of one schema: `decode(data, start)`."""
+    """How to read the payloads of one schema: `decode(data, start)`.
+
+    A format may have quicker ways for many that start alike. They raise some error where one of
+    the payloads is unusual.
+    """
 
     schema: Schema | None
     decode: Callable[[bytes, int], Any]
+    decode_many: Callable[[Sequence[bytes], int], list[Any]] | None = None
+    # A struct's fields, a list each.
+    columns: Callable[[Sequence[bytes], int], dict[str, Sequence[Any]]] | None = None
 
 
 @dataclass(slots=True)
@@ -45,11 +53,19 @@ class Encoder:
     indexes: tuple[int, ...] | None = None
 
 
-@dataclass(slots=True)
 class _Reader:
-    schema: Schema | None
-    decode: Callable[[bytes, int], Any]
-    start: int
+    __slots__ = ("columns", "decode", "decode_many", "schema", "start")
+
+    def __init__(self, decoder: Decoder, start: int) -> None:
+        self.schema = decoder.schema
+        self.decode = decoder.decode
+        self.decode_many = decoder.decode_many or self._one_by_one
+        self.columns = decoder.columns
+        self.start = start
+
+    def _one_by_one(self, data: Sequence[bytes], start: int) -> list[Any]:
+        decode = self.decode
+        return [decode(item, start) for item in data]
 
 
 @dataclass(slots=True)
@@ -155,16 +171,12 @@ class RegistryConverter(Converter, abc.ABC):
     def to_connect_batch(
         self, topic: str, data: Sequence[bytes | None], headers: Sequence[RawHeaders]
     ) -> tuple[list[Schema | None], list[Any]]:
+        if not any(headers) and (common := self._common_reader(topic, data)):
+            with suppress(Exception):  # whose it is, is found next
+                values = common.decode_many(data, common.start)  # type: ignore[arg-type]
+                return [common.schema] * len(data), values
         readers = self._readers.setdefault(topic, {})
         length = self.key_length
-        if None not in data and not any(headers):
-            prefixes = {item[:length] for item in data}  # type: ignore[index]
-            common = readers.get(prefixes.pop()) if len(prefixes) == 1 else None
-            if common is not None:
-                decode, start = common.decode, common.start
-                with suppress(Exception):  # whose it is, is found next
-                    values = [decode(item, start) for item in data]  # type: ignore[arg-type]
-                    return [common.schema] * len(data), values
         schemas: list[Schema | None] = []
         values = []
         for item, raw in zip(data, headers, strict=True):
@@ -181,6 +193,23 @@ class RegistryConverter(Converter, abc.ABC):
                 self._unreadable(topic, item, raw, error)
             schemas.append(reader.schema)
         return schemas, values
+
+    def to_connect_columns(
+        self, topic: str, data: Sequence[bytes | None]
+    ) -> tuple[Columns, dict[int, Exception]] | None:
+        common = self._common_reader(topic, data)
+        if common is None or common.columns is None:
+            return None
+        found = common.columns(data, common.start)  # type: ignore[arg-type]
+        return Columns(common.schema, found), {}
+
+    def _common_reader(self, topic: str, data: Sequence[bytes | None]) -> _Reader | None:
+        """The reader of all of these, if their schema is the same and has been met before."""
+        if None in data:
+            return None
+        length = self.key_length
+        prefixes = {item[:length] for item in data}  # type: ignore[index]
+        return self._readers.get(topic, {}).get(prefixes.pop()) if len(prefixes) == 1 else None
 
     def _reader(self, topic: str, data: bytes, headers: RawHeaders) -> _Reader:
         readers = self._readers.setdefault(topic, {})
@@ -230,8 +259,7 @@ class RegistryConverter(Converter, abc.ABC):
             version = self._registry.version_of(subject, schema)
         except DataError:
             version = None
-        decoder = self.compile_decoder(schema, references, version, frame.indexes)
-        return _Reader(decoder.schema, decoder.decode, start)
+        return _Reader(self.compile_decoder(schema, references, version, frame.indexes), start)
 
     def _unreadable(
         self, topic: str, data: bytes, headers: RawHeaders, error: Exception

@@ -29,6 +29,8 @@ from connect.runtime.tolerance import Tolerance
 from connect.testing import SinkHarness
 from connectors.file.sink import _lines as lines_of
 from connectors.jdbc.sink import JdbcSinkConnector
+from converters.avro import AvroConverter
+from converters.protobuf import ProtobufConverter
 
 COUNT = 1000
 APACHE = "org.apache.kafka.connect"
@@ -146,6 +148,33 @@ def test_calls_of_structs_by_columns():
     pipeline = sink({**JSON, "value.converter.schemas.enable": "true"})
     assert pipeline.run_batch(batch)[0].columns is not None
     assert calls(lambda: pipeline.run_batch(batch)) - COLUMN_METHODS < 1.5
+
+
+@pytest.mark.parametrize(("kind", "most"), [("Avro", 8), ("Protobuf", 2)])
+def test_calls_of_registered_structs(kind, most):
+    """Code made for a schema reads a batch: Avro's calls something for each text, none for records.
+
+    What Protobuf's library does by itself is not seen here, but that a message is parsed.
+    """
+    url = f"mock://hot-loops-{kind}"
+    converter = {"Avro": AvroConverter, "Protobuf": ProtobufConverter}[kind]()
+    converter.configure({"schema.registry.url": url}, is_key=False)
+    schema = Schema.struct("order").field("id", Schema.INT64)
+    for name in ("customer", "email", "note"):
+        schema = schema.field(name, Schema.STRING)
+    value = {"id": 1_000_000, "customer": "c", "email": "a@b", "note": "n" * 100}
+    data = converter.from_connect("t", schema.build(), value)
+    batch = [RawMessage("t", data, b"key") for _ in range(COUNT)]
+    pipeline = sink(
+        {
+            **JSON,
+            "value.converter": f"io.confluent.connect.{kind.lower()}.{kind}Converter",
+            "value.converter.schema.registry.url": url,
+        }
+    )
+    assert calls(lambda: pipeline.run(batch)) - MESSAGE_METHODS < most
+    assert pipeline.run_batch(batch)[0].columns is not None
+    assert calls(lambda: pipeline.run_batch(batch)) - COLUMN_METHODS < most
 
 
 def test_calls_of_rows_for_a_database(tmp_path):

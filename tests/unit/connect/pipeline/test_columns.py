@@ -1,14 +1,17 @@
 """Batches by columns: the same outcome as record by record, or no columns at all."""
 
 import json
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connect import DataError
+from connect import DataError, Schema
 from connect.data.java_lines import java_lines, java_lines_of
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
+from converters.avro import AvroConverter
+from converters.protobuf import ProtobufConverter
 from converters.string import StringConverter
 
 APACHE = "org.apache.kafka.connect"
@@ -63,8 +66,9 @@ def told(failures):
 
 def compare(config, batch):
     """The batch by columns, after a check that it tells the same as the records one by one."""
-    records, failures = pipeline(config).run(batch)
-    found, failed = pipeline(config).run_batch(batch)
+    made = pipeline(config)
+    records, failures = made.run(batch)
+    found, failed = made.run_batch(batch)
     assert told(failed) == told(failures)
     assert found.records == records
     assert len(found) == len(records)
@@ -211,6 +215,70 @@ def test_a_key_that_a_choosy_converter_refuses_is_found():
     found, failed = again.run_batch(messages(order()))
     assert [str(f.error) for f in failed] == ["not seven"]
     assert len(found) == COUNT - 1
+
+
+# ---- with schemas in a registry ------------------------------------------------------------------
+
+PRICED = (
+    Schema.struct("order")
+    .field("id", Schema.INT64)
+    .field("customer", Schema.OPTIONAL_STRING)
+    .field("email", Schema.STRING)
+    .field("amount", Schema.FLOAT64)
+    .field("paid", Schema.BOOLEAN)
+    .field("price", Schema.decimal(2).build())
+    .field("tags", Schema.array(Schema.STRING).build())
+    .field("place", Schema.struct("place").field("town", Schema.STRING).build())
+    .build()
+)
+FORMATS = {"Avro": AvroConverter, "Protobuf": ProtobufConverter}
+
+
+def registered(kind):
+    return {
+        **JSON,
+        "value.converter": f"io.confluent.connect.{kind.lower()}.{kind}Converter",
+        "value.converter.schema.registry.url": f"mock://columns-{kind}",
+    }
+
+
+def priced(kind, schema=PRICED, **more):
+    """A message's value, with its schema in the registry."""
+    converter = FORMATS[kind]()
+    converter.configure({"schema.registry.url": f"mock://columns-{kind}"}, is_key=False)
+    value = {
+        "id": 1, "customer": "c", "email": "a@b", "amount": 1.5, "paid": True,
+        "price": Decimal("1.56"), "tags": ["a", "b"], "place": {"town": "Ulm"}, **more,
+    }  # fmt: skip
+    return converter.from_connect("t", schema, value)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("transforms", ["", "origin"])
+def test_registered_structs_are_the_same_by_columns(kind, transforms):
+    """Fields of many kinds, nulls among them, through a transform or none."""
+    values = [priced(kind, id=n, customer=None if n % 3 else "c") for n in range(7)]
+    config = {**CHAIN, **registered(kind), "transforms": transforms}
+    found = compare(config, messages(*values))
+    assert found.columns is not None
+    assert found.columns.schema.name == "order"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("other", ["null", "unframed", "cut short", "unknown", "other schema"])
+def test_registered_structs_with_something_else_have_no_columns(kind, other):
+    """They are done one by one, with the same outcome as ever."""
+    good = priced(kind)
+    bad = {
+        "null": None,
+        "unframed": b"{}",
+        "cut short": good[:-3],
+        "unknown": b"\0\0\0\x7f\x7f" + good[5:],
+        "other schema": priced(
+            kind, PRICED.to_builder().name("other" if kind == "Avro" else "Other").build()
+        ),
+    }[other]
+    assert compare(registered(kind), messages(good, bad)).columns is None
 
 
 # ---- with schemas --------------------------------------------------------------------------------
