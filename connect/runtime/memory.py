@@ -16,6 +16,12 @@ _KEPT_BYTES = 8 * 1024 * 1024
 # it was set are still given up one by one, so the count has some to spare.
 _FLAGS_AT, _NOT_COUNTED = 6, 1
 _SPARE = 1 << 29
+# Sizes of gaps: in the C library's memory, and in Python's for small objects. That has pools, each
+# for one size and with a head; another one is begun when all of that size are full.
+_GAPS = (*range(64 * 1024, 1024, -1024), *range(1024, 0, -16))
+_SMALL_GAPS = range(16, 512 + 16, 16)
+_POOL, _POOL_HEAD = 16 * 1024, 48
+_FILLED_BYTES = 64 * 1024  # of each size, at most: should a Python have other pools, that is all
 _AT_ONCE = 1000  # of all objects; what looking at more needs would stay with the process
 _PARTS_OF_CODE = (
     "co_consts", "co_names", "co_name", "co_qualname", "co_filename",
@@ -42,6 +48,8 @@ def share() -> None:
     it is looked at: so does the cycle collector, which is told to leave them alone, and so does the
     count of references. Python 3.12 and later have objects that live for ever and are not counted;
     None is one. Here everything becomes one, and a task has half as much memory of its own.
+
+    What a process makes is written to as well. So nothing is left free among what is shared.
     """
     gc.collect()
     if stays_shared():
@@ -51,6 +59,7 @@ def share() -> None:
             _count(each).value = count
             if flag:
                 _flags(each).value |= flag
+        _fill_gaps()
     gc.freeze()
 
 
@@ -88,6 +97,30 @@ def _everything() -> Iterator[Any]:
                 if isinstance(each, CodeType):  # of which the collector knows nothing
                     held += [getattr(each, part) for part in _PARTS_OF_CODE]
             found = {id(each): each for each in held if not gc.is_tracked(each)}.values()
+
+
+def _fill_gaps() -> None:
+    """Take what is free between the things in memory, for good.
+
+    Importing leaves gaps, compiling many. A process that is forked would fill them with what it
+    makes, a few bytes on each of hundreds of pages. Now that lies together, on pages of its own.
+    """
+    with contextlib.suppress(AttributeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.malloc.restype = libc.sbrk.restype = ctypes.c_size_t
+        libc.free.argtypes = [ctypes.c_size_t]
+        libc.malloc_trim(0)
+        end = libc.sbrk(0)
+        for size in _GAPS:
+            while 0 < (taken := libc.malloc(size)) < end:
+                pass
+            libc.free(taken)
+    take = ctypes.PyDLL(None).PyObject_Malloc
+    take.restype = ctypes.c_size_t
+    for size in _SMALL_GAPS:
+        for _ in range(_FILLED_BYTES // size):
+            if take(size) % _POOL == _POOL_HEAD:
+                break
 
 
 def give_back() -> None:

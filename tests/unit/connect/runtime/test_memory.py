@@ -23,11 +23,11 @@ def use_everything() -> None:
     assert any([code.co_consts, code.co_names] for code in codes)
 
 
-def weigh(loads: str) -> int:
-    """Kilobytes that a child has of its own when it has used everything."""
+def weigh(loads: str, uses: str = "use_everything()") -> int:
+    """Kilobytes that a child has of its own when it has used what was loaded."""
     script = (
         f"import os; from {__name__} import *\n{loads}\nprivate_kilobytes()\n"
-        "if os.fork() == 0:\n use_everything(); print(private_kilobytes())\nelse: os.wait()"
+        f"if os.fork() == 0:\n {uses}; print(private_kilobytes())\nelse: os.wait()"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
@@ -39,6 +39,17 @@ def weigh(loads: str) -> int:
 def test_a_child_that_uses_what_is_shared_shares_it_still():
     """Less than half of what it has if references are counted."""
     assert weigh("load()") < weigh("pass") / 2
+
+
+@pytest.mark.skipif(not stays_shared(), reason="this Python counts all references")
+def test_what_a_child_makes_lies_on_pages_of_its_own():
+    """Little more than its 300 kilobytes, not a page for each of 500 things in gaps."""
+    gaps = (
+        "load(); small, large = ([bytes(size) for _ in range(5000)] for size in (200, 1000))\n"
+        "del small[::20], large[::20]; load()"
+    )
+    made = "made = [bytes(size) for size in (200, 1000) for _ in range(250)]"
+    assert weigh(gaps, made) - weigh(gaps, "pass") < 600
 
 
 def test_what_is_shared_is_as_it_was():
