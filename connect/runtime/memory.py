@@ -59,7 +59,7 @@ def share() -> None:
             _count(each).value = count
             if flag:
                 _flags(each).value |= flag
-        _fill_gaps()
+    _fill_gaps()
     gc.freeze()
 
 
@@ -115,12 +115,13 @@ def _fill_gaps() -> None:
             while 0 < (taken := libc.malloc(size)) < end:
                 pass
             libc.free(taken)
-    take = ctypes.PyDLL(None).PyObject_Malloc
-    take.restype = ctypes.c_size_t
-    for size in _SMALL_GAPS:
-        for _ in range(_FILLED_BYTES // size):
-            if take(size) % _POOL == _POOL_HEAD:
-                break
+    with contextlib.suppress(AttributeError):  # another Python
+        take = ctypes.PyDLL(None).PyObject_Malloc
+        take.restype = ctypes.c_size_t
+        for size in _SMALL_GAPS:
+            for _ in range(_FILLED_BYTES // size):
+                if take(size) % _POOL == _POOL_HEAD:
+                    break
 
 
 def give_back() -> None:

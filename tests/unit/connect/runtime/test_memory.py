@@ -41,7 +41,6 @@ def test_a_child_that_uses_what_is_shared_shares_it_still():
     assert weigh("load()") < weigh("pass") / 2
 
 
-@pytest.mark.skipif(not stays_shared(), reason="this Python counts all references")
 def test_what_a_child_makes_lies_on_pages_of_its_own():
     """Little more than its 300 kilobytes, not a page for each of 500 things in gaps."""
     gaps = (
