@@ -30,7 +30,7 @@ from transforms.key_or_value import (
     define_null_replacement,
 )
 from transforms.requirements import only_maps, only_structs
-from transforms.struct_edit import defaults_of, failing, same_basics
+from transforms.struct_edit import defaults_of, failing, on_columns, same_basics
 
 PURPOSE = "field insertion"
 
@@ -200,15 +200,18 @@ def _into_struct(
     def convert(value: Any, record: Record) -> Any:
         return _put_all(insert({**value}, record), inner, record)
 
-    columns = _column_inserter(*static) if static and not defaults else None
+    columns = static and _column_inserter(*static, defaults)
     edit = ValueEdit(schema, insert, in_place=True, columns=columns)
     return Plan(schema, convert, None if inner else edit)
 
 
 def _column_inserter(
-    name: str, text: str
+    name: str, text: str, defaults: tuple[tuple[str, Any], ...] = ()
 ) -> Callable[[dict[str, Sequence[Any]], int], dict[str, Sequence[Any]]]:
+    fill = on_columns((), defaults)
+
     def insert(fields: dict[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
+        fields = fill(fields, count)
         fields[name] = [text] * count
         return fields
 

@@ -10,7 +10,14 @@ from connect.plugin import ValueEdit
 from transforms.field_path import FieldPath
 from transforms.key_or_value import Convert, Plan
 from transforms.requirements import only_maps, only_structs
-from transforms.struct_edit import array_like, failing, same_basics, unchanged, unless_null
+from transforms.struct_edit import (
+    array_like,
+    failing,
+    on_columns,
+    same_basics,
+    unchanged,
+    unless_null,
+)
 
 
 @dataclass(slots=True)
@@ -129,6 +136,10 @@ def _mover(
     move = _copier(moves, dropped)
     if not defaults and not changes:
         return move
+    finish_columns = on_columns(changes, defaults)
+
+    def change_columns(fields: Any, _: object = None) -> Any:
+        return finish_columns(move.change(fields, None), 0)
 
     def move_and_change(value: Any, _: object = None) -> Any:
         new_value = move.change(value, None)
@@ -138,7 +149,7 @@ def _mover(
             new_value[name] = change(get(name))
         return new_value
 
-    return move._replace(change=move_and_change)
+    return move._replace(change=move_and_change, columns=change_columns)
 
 
 def _copier(moves: list[tuple[str, str]], dropped: list[str]) -> ValueEdit:
@@ -157,9 +168,10 @@ def _copier(moves: list[tuple[str, str]], dropped: list[str]) -> ValueEdit:
         get = value.get
         return {new: get(old) for new, old in moves}
 
+    # What drops and renames the fields of a struct drops and renames columns as well.
     if len(dropped) + len(renamed) > len(moves):
-        return ValueEdit(None, pick, in_place=False)
-    return ValueEdit(None, leave_out, in_place=True)
+        return ValueEdit(None, pick, in_place=False, columns=pick)
+    return ValueEdit(None, leave_out, in_place=True, columns=leave_out)
 
 
 def _select_in_map(level: _Level, purpose: str) -> Plan:

@@ -129,11 +129,11 @@ def edit_struct(
             changes.append((field.name, change))
         if new_schema is not None and new_schema is not field.schema:
             new_schemas[field.name] = new_schema
-    change_own, convert = _struct_functions(
-        tuple(changes), defaults_of(schema) if replace_nulls else ()
-    )
+    defaults = defaults_of(schema) if replace_nulls else ()
+    change_own, convert = _struct_functions(tuple(changes), defaults)
+    own = ValueEdit(schema, change_own, in_place=True, columns=on_columns(changes, defaults))
     if not new_schemas:
-        return Plan(schema, convert, ValueEdit(schema, change_own, in_place=True))
+        return Plan(schema, convert, own)
     builder = same_basics(schema)
     for field in schema.fields:
         builder.field(field.name, new_schemas.get(field.name, field.schema))
@@ -143,7 +143,23 @@ def edit_struct(
         if schema.default is not None:
             builder.default(convert(schema.default))
     new_schema = builder.build()
-    return Plan(new_schema, convert, ValueEdit(new_schema, change_own, in_place=True))
+    return Plan(new_schema, convert, own._replace(schema=new_schema))
+
+
+def on_columns(
+    changes: Sequence[tuple[str, Convert]], defaults: Sequence[tuple[str, Any]]
+) -> Callable[[dict[str, Sequence[Any]], int], dict[str, Sequence[Any]]]:
+    """Defaults in place of nulls, then changes, to the columns of structs."""
+
+    def change(fields: dict[str, Sequence[Any]], _: object = None) -> dict[str, Sequence[Any]]:
+        for name, default in defaults:
+            if None in fields[name]:
+                fields[name] = [default if value is None else value for value in fields[name]]
+        for name, convert in changes:
+            fields[name] = [*map(convert, fields[name])]
+        return fields
+
+    return change
 
 
 def _struct_functions(
