@@ -8,6 +8,7 @@ from itertools import groupby, starmap
 from time import perf_counter
 from typing import Any
 
+from connect.data.columns import Columns
 from connect.data.headers import NO_HEADERS, Header, Headers
 from connect.data.schema import Schema, SchemaAndValue
 from connect.errors import RetriableError
@@ -133,9 +134,23 @@ class SinkPipeline:
             self._retry.count_failure(len(failures))
 
         def records() -> list[SinkRecord]:
-            return self.run([m for i, m in enumerate(messages) if i not in errors])[0]
+            good = [m for i, m in enumerate(messages) if i not in errors] if errors else messages
+            return self._records_of(topic, good, edited)
 
         return SinkBatch(count, edited, records, topic), failures
+
+    def _records_of(
+        self, topic: str, messages: Sequence[Any], columns: Columns
+    ) -> list[SinkRecord]:
+        """Records whose values lie in columns: what was read and transformed is not done again."""
+        raw = [*map(type(messages[0]).key, messages)]
+        keys = self.parts.key.converter.to_connect_batch(topic, raw, [()] * len(raw))
+        names, fields = columns.fields.keys(), columns.fields.values()
+        values = [dict(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
+        values = values or [{} for _ in raw]  # of which transforms have left nothing
+        headers = [NO_HEADERS] * len(messages)
+        found = _columns(topic, messages, keys, ([columns.schema] * len(raw), values), headers)
+        return [*starmap(SinkRecord, zip(*found, strict=True))]
 
     def _run_topic(
         self, topic: str, messages: Sequence[Any]
@@ -143,30 +158,16 @@ class SinkPipeline:
         failed: dict[int, Failure] = {}
         kind = type(messages[0])  # its methods, called by map(), cost half of a call each
         raw_headers = [h or () for h in map(kind.headers, messages)]
-        key_schemas, keys = self._column(
+        keys = self._column(
             self.parts.key, messages, [*map(kind.key, messages)], raw_headers, failed
         )
-        value_schemas, values = self._column(
+        values = self._column(
             self.parts.value, messages, [*map(kind.value, messages)], raw_headers, failed
         )
         headers = [NO_HEADERS] * len(messages)
         if any(raw_headers):
             self._read_headers(topic, messages, raw_headers, failed, headers)
-        stamp_types, stamps = _timestamps([*map(kind.timestamp, messages)])
-        columns: list[Sequence[Any]] = [
-            [topic] * len(messages),
-            [*map(kind.partition, messages)],
-            key_schemas,
-            keys,
-            value_schemas,
-            values,
-            headers,
-            stamps,
-            [*map(kind.offset, messages)],
-            stamp_types,
-        ]
-        # original topic and partition
-        columns += columns[0], columns[1]
+        columns = _columns(topic, messages, keys, values, headers)
         if failed:
             good = [i for i in range(len(messages)) if i not in failed]
             columns = [[column[i] for i in good] for column in columns]
@@ -276,6 +277,26 @@ class SinkPipeline:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _from_spec, (self.spec,)
+
+
+def _columns(
+    topic: str, messages: Sequence[Any], keys: Column, values: Column, headers: list[Headers]
+) -> list[Sequence[Any]]:
+    """What records are made of, in the order in which they take it."""
+    kind = type(messages[0])
+    stamp_types, stamps = _timestamps([*map(kind.timestamp, messages)])
+    columns: list[Sequence[Any]] = [
+        [topic] * len(messages),
+        [*map(kind.partition, messages)],
+        *keys,
+        *values,
+        headers,
+        stamps,
+        [*map(kind.offset, messages)],
+        stamp_types,
+    ]
+    # original topic and partition
+    return [*columns, columns[0], columns[1]]
 
 
 def _timestamps(

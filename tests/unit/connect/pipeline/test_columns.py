@@ -88,6 +88,30 @@ def test_values_of_one_shape_come_as_columns():
     assert [*found.columns.fields] == [*found.records[0].value]
 
 
+def test_values_of_which_nothing_is_left_are_empty():
+    """A transform may drop every field."""
+    config = {key: value for key, value in CHAIN.items() if "renames" not in key} | {
+        "transforms": "shape",
+        "transforms.shape.exclude": ",".join(order()),
+    }
+    records, _ = pipeline(config).run(messages(order()))
+    found, _ = pipeline(config).run_batch(messages(order()))
+    assert found.columns is not None
+    assert found.records == records
+    assert found.records[0].value == {}
+
+
+def test_records_of_a_batch_by_columns_are_not_read_again():
+    """They are made of the columns, with the keys and all that Kafka tells of them."""
+    made = pipeline(CHAIN)
+    made.run(messages(order()))
+    found, _ = made.run_batch(messages(order(7)))
+    made.parts.value.converter.to_connect_batch = made.parts.value.converter.to_connect_each = None
+    assert [(r.key, r.offset, r.value["id"]) for r in found.records[:2]] == [
+        ("k0", 0, 7), ("k1", 1, 7),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "column", [[1, True, 1], [0, 0.0, -0.0, 0], ["a", "a"], [True], [None], [1, None], [[], []]]
 )
