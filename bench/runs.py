@@ -20,6 +20,8 @@ from dlq.reader import ask_again
 from penstock.errors import UserError
 
 LOOK_SECONDS = 0.01  # between two looks at how far a side is
+# So many times as many rounds, at most, for a row that has rounds on both sides of its goal.
+MORE_ROUNDS = 3
 RUN_SECONDS = 300.0  # when a run counts as stuck
 
 
@@ -77,6 +79,12 @@ class Row:
     @property
     def met(self) -> bool:
         return bool(self.ours) and self.goal.met(self.ratio)
+
+    def wants_more(self, rounds: int) -> bool:
+        """Whether there are too few rounds: of so many that are wanted, or to tell if it is met."""
+        done = len(self.ours)
+        told = {self.goal.met(ratio) for ratio in self.ratios}
+        return done < rounds or (len(told) > 1 and done < MORE_ROUNDS * rounds)
 
 
 class Bench:
@@ -236,8 +244,9 @@ def alternate(
     *,
     warm: int = 1,
 ) -> Row:
-    """Do it once or more on each side for warmth, then in turn as many rounds as wanted."""
-    for number in range(-warm, bench.rounds):
+    """Do it once or more on each side for warmth, then in turn for as long as the row wants."""
+    number = -warm
+    while number < 0 or row.wants_more(bench.rounds):
         for name, once, samples in (
             (row.against, theirs, row.theirs),
             (PENSTOCK, ours, row.ours),
@@ -247,6 +256,7 @@ def alternate(
             bench.say(f"{row.work}, {word}, {name}: {sample.value:,.4g} {row.unit}")
             if number >= 0:
                 samples.append(sample)
+        number += 1
     row.bottleneck = row.bottleneck or named_bottleneck(row)
     return row
 

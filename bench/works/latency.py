@@ -22,15 +22,16 @@ _IN_MODIFY = 2  # Linux's inotify tells when a file was written to
 
 def to_file(bench: Bench, half: Row, most: Row) -> None:
     count = bench.records(1000)
-    # Both sides are nearly alike, and a round differs from the next by a tenth.
-    for number in range(-1, 2 * bench.rounds):
+    warm = False
+    while not warm or half.wants_more(bench.rounds) or most.wants_more(bench.rounds):
         for place, side in enumerate(bench.sides()):
-            waited = _run(bench, side, 200 if number < 0 else count)
+            waited = _run(bench, side, count if warm else 200)
             cuts = quantiles(waited, n=100)
             bench.say(f"latency, {side.name}: p50 {cuts[49]:.2f} ms, p99 {cuts[98]:.2f} ms")
-            if number >= 0:
+            if warm:
                 for row, cut in ((half, cuts[49]), (most, cuts[98])):
                     (row.ours if place else row.theirs).append(Sample(cut))
+        warm = True
     half.settings = most.settings = SETTINGS
 
 

@@ -34,5 +34,5 @@ def to_parquet(bench: Bench, beside_spark: Row, beside_worker: Row) -> None:
     beside_worker.ours = beside_spark.ours
     beside_worker.theirs = [
         sinks.file_run(bench, jvm, beside_worker.work, topic, count, two)
-        for _ in range(bench.rounds + 1)
+        for _ in range(len(beside_spark.ours) + 1)
     ][1:]  # the first warms up
