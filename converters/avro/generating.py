@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from connect import Schema, Type
@@ -43,15 +44,20 @@ def generate(avro: AvroType, schema: Schema) -> Generated:
     code = _Code()
     if avro.type != "record":
         return Generated(code.loop(code.value(avro, schema, "v"), "found.append(v)"), None)
-    fields = code.fields(avro, schema)
-    values = code.loop(fields.read, f"found.append({fields.as_dict})")
+
+    def made(keep: Callable[[_Fields], str]) -> Callable[[Sequence[bytes], int], list[Any]]:
+        fields = code.fields(avro, schema)
+        return code.loop(fields.read, keep(fields))
+
+    values = made(lambda fields: f"found.append({fields.as_dict})")
     if not schema.fields:
         return Generated(values, None)
-    rows = code.loop(fields.read, f"found += {fields.as_tuple}")
+    # Made when it is first wanted: code for hundreds of fields takes its time.
+    rows = cache(lambda: made(lambda fields: f"found += {fields.as_tuple}"))
     keys = [field.name for field in schema.fields]
 
     def columns(data: Sequence[bytes], start: int) -> dict[str, Sequence[Any]]:
-        found = rows(data, start)
+        found = rows()(data, start)
         return {key: found[i :: len(keys)] for i, key in enumerate(keys)}
 
     return Generated(values, columns)
