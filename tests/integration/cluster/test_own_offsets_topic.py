@@ -62,10 +62,14 @@ def stored(consume_all, topic, connector):
 
 
 def shown(workers, name):
-    """What every worker says over REST; None while they differ because it is in motion."""
-    answers = [w.rest.get(f"/connectors/{name}/offsets").json() for w in workers.workers]
-    found = {each["partition"]["numbers"]: each["offset"]["n"] for each in answers[0]["offsets"]}
-    return found if answers[0] == answers[1] else None
+    """What every worker says over REST; None while they differ because it is in motion.
+
+    A worker that has just heard nothing of a new connector yet answers that there is none.
+    """
+    first, *others = [w.rest.get(f"/connectors/{name}/offsets") for w in workers.workers]
+    if first.status_code != 200 or any(other.json() != first.json() for other in others):
+        return None
+    return {each["partition"]["numbers"]: each["offset"]["n"] for each in first.json()["offsets"]}
 
 
 def stop(workers, name):
