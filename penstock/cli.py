@@ -17,6 +17,10 @@ def main() -> None:
             raise
         tell(error)
         sys.exit(1)
+    finally:
+        # A Ctrl-C that comes while text is made code, as for a dataclass, is remembered by Python,
+        # which would then end by the signal in place of the exit code. This makes it forget.
+        exec("")  # noqa: S102
 
 
 def _run(words: list[str]) -> None:
