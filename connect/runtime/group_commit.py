@@ -2,7 +2,7 @@
 
 What was polled meanwhile makes up the next transaction. A batch of `poll` is never cut, and never
 waits for another: a commit takes some milliseconds whatever its size, so transactions grow with
-the load and throughput with them, and a lone batch is committed at once.
+the load and throughput with them, and a batch that comes after a while is committed at once.
 
     the task's thread   poll ─► transform, convert ─► hand over ─► poll ─► …
     the committer       take all there is ─► begin, produce ─► commit with their offsets ─► …
@@ -11,6 +11,7 @@ the load and throughput with them, and a lone batch is committed at once.
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 from connect.errors import ConnectError
@@ -28,6 +29,10 @@ from connect.runtime.source import SourceLoop
 # What may wait for the committer; more, and a task that is quicker than Kafka fills the memory.
 MOST_RECORDS = 60_000
 MOST_BYTES = 16 * 1024 * 1024
+# Between two transactions. For some milliseconds brokers are still noting the end of the one, and
+# whoever comes with another meanwhile is sent away for 20 ms; and what is polled now need not have
+# a transaction of its own.
+PAUSE_SECONDS = 0.015
 LOOK_SECONDS = 1.0  # how soon a stop is seen while there is no room
 
 
@@ -136,6 +141,7 @@ class GroupCommitLoop(ExactlyOnceLoop):
                 with self._changed:
                     self._committing = False
                     self._changed.notify_all()
+                time.sleep(PAUSE_SECONDS)
         except BaseException as error:  # noqa: BLE001 - raised again in the task's thread
             with self._changed:
                 self._failure = error
