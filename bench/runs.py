@@ -108,7 +108,9 @@ class Bench:
         self.scale = scale
         self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
         self.watched: dict[str, int] = {"broker": broker} if broker else {}
-        self._looker = Consumer({"bootstrap.servers": bootstrap, "group.id": "bench"})
+        self._looker = Consumer(
+            {"bootstrap.servers": bootstrap, "group.id": "bench", "log_level": 3}
+        )
         self._running = ExitStack()
         self._workers: tuple[dict[str, str], tuple[Side, Side]] | None = None
         self._names = 0

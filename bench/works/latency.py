@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from statistics import quantiles
 
@@ -17,17 +18,22 @@ from bench.sides import SETTINGS, Side
 from bench.works import orders, sinks
 
 RATE = 100
+TURN = 50  # records; so that whatever slows the machine down for a while meets both sides
 _IN_MODIFY = 2  # Linux's inotify tells when a file was written to
 
 
 def to_file(bench: Bench, half: Row, most: Row) -> None:
-    count = bench.records(1000)
+    count = bench.records(2000)
     warm = False
     while not warm or half.wants_more(bench.rounds) or most.wants_more(bench.rounds):
-        for place, side in enumerate(bench.sides()):
-            waited = _run(bench, side, count if warm else 200)
-            cuts = quantiles(waited, n=100)
-            bench.say(f"latency, {side.name}: p50 {cuts[49]:.2f} ms, p99 {cuts[98]:.2f} ms")
+        with ExitStack() as lanes:
+            sides = [lanes.enter_context(_lane(bench, side)) for side in bench.sides()]
+            for _ in range(0, count if warm else 400, TURN):
+                for lane in sides:
+                    lane.take(TURN)
+        for place, lane in enumerate(sides):
+            cuts = quantiles(lane.waited, n=100)
+            bench.say(f"latency, {lane.side}: p50 {cuts[49]:.2f} ms, p99 {cuts[98]:.2f} ms")
             if warm:
                 for row, cut in ((half, cuts[49]), (most, cuts[98])):
                     (row.ours if place else row.theirs).append(Sample(cut))
@@ -35,8 +41,46 @@ def to_file(bench: Bench, half: Row, most: Row) -> None:
     half.settings = most.settings = SETTINGS
 
 
-def _run(bench: Bench, side: Side, count: int) -> list[float]:
-    """Milliseconds that each record took."""
+class _Lane:
+    """A topic, the sink that writes it to a file, and how long its records took."""
+
+    def __init__(self, side: str, topic: str, producer: Producer, out: Path) -> None:
+        self.side = side
+        self.waited: list[float] = []  # milliseconds
+        self._topic = topic
+        self._producer = producer
+        self._out = out
+        # One record ahead tells that the sink listens, and how long a line is.
+        producer.produce(topic, orjson.dumps(orders.order(0)))
+        self._length = _first_line(out)
+
+    def take(self, count: int) -> None:
+        """Send some, and wait until all are written."""
+        done = len(self.waited)
+        sent: list[float] = []
+        seen: list[float] = []
+        ready = threading.Event()
+        watcher = threading.Thread(
+            target=_watch, args=(self._out, self._length, done + 1, count, ready, seen), daemon=True
+        )
+        watcher.start()
+        ready.wait()
+        due = time.perf_counter()
+        for number in range(done + 1, done + count + 1):
+            due += 1 / RATE
+            time.sleep(max(0.0, due - time.perf_counter()))
+            value = orjson.dumps(orders.order(number))
+            sent.append(time.perf_counter())
+            self._producer.produce(self._topic, value)
+            self._producer.poll(0)
+        watcher.join(30)
+        if len(seen) < count:
+            raise CouldNotRunError(f"{self.side} wrote {len(seen)} of {count} records")
+        self.waited += [(end - begin) * 1000 for begin, end in zip(sent, seen, strict=True)]
+
+
+@contextmanager
+def _lane(bench: Bench, side: Side) -> Iterator[_Lane]:
     name = bench.topic(bench.name("latency"))
     out = bench.folder / name
     config = {
@@ -49,28 +93,10 @@ def _run(bench: Bench, side: Side, count: int) -> list[float]:
     producer = Producer({"bootstrap.servers": bench.bootstrap, "linger.ms": 0})
     with connector(side, name, config) as created:
         created.result()
-        # One record ahead tells that the sink listens, and how long a line is.
-        producer.produce(name, orjson.dumps(orders.order(0)))
-        length = _first_line(out)
-        sent: list[float] = []
-        seen: list[float] = []
-        watcher = threading.Thread(target=_watch, args=(out, length, count, seen), daemon=True)
-        watcher.start()
-        due = time.perf_counter() + 0.5
-        for number in range(1, count + 1):
-            due += 1 / RATE
-            time.sleep(max(0.0, due - time.perf_counter()))
-            value = orjson.dumps(orders.order(number))
-            sent.append(time.perf_counter())
-            producer.produce(name, value)
-            producer.poll(0)
-        watcher.join(30)
+        yield _Lane(side.name, name, producer, out)
         producer.flush(10)
     out.unlink(missing_ok=True)
     bench.drop(name)
-    if len(seen) < count:
-        raise CouldNotRunError(f"{side.name} wrote {len(seen)} of {count} records")
-    return [(end - begin) * 1000 for begin, end in zip(sent, seen, strict=True)]
 
 
 def _first_line(out: Path) -> int:
@@ -83,13 +109,17 @@ def _first_line(out: Path) -> int:
     return out.stat().st_size
 
 
-def _watch(out: Path, length: int, count: int, seen: list[float]) -> None:
+def _watch(
+    out: Path, length: int, before: int, count: int, ready: threading.Event, seen: list[float]
+) -> None:
     """Note when each line was written: told by the kernel, because looking again and again would
     keep a core awake that both sides would otherwise have to wake, and be late itself.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     notices = libc.inotify_init1(0)
-    if notices < 0 or libc.inotify_add_watch(notices, bytes(out), _IN_MODIFY) < 0:
+    watches = notices >= 0 and libc.inotify_add_watch(notices, bytes(out), _IN_MODIFY) >= 0
+    ready.set()
+    if not watches:
         return  # then too few were seen
     with (
         open(notices, "rb", buffering=0) as told,  # noqa: PTH123 - it has no path
@@ -97,5 +127,5 @@ def _watch(out: Path, length: int, count: int, seen: list[float]) -> None:
     ):
         while len(seen) < count and told.read(4096):
             now = time.perf_counter()
-            lines = out.stat().st_size // length - 1
+            lines = out.stat().st_size // length - before
             seen += [now] * (lines - len(seen))

@@ -24,7 +24,9 @@ def alone(bench: Bench, *rows: Row) -> None:
     """Rows: start, idle, many, many in threads; and again against the JVM's as it is shipped."""
     bench.stop_workers()
     topic = bench.topic(bench.name("idle"))
-    for number in range(bench.rounds):
+    number = 0
+    while any(row.wants_more(bench.rounds) for row in rows):
+        number += 1
         tuned = _look(bench, jvm_worker(bench.bootstrap, {}, bench.say), topic)
         shipped = _look(bench, jvm_worker(bench.bootstrap, _SHIPPED, bench.say), topic)
         ours = _look(bench, penstock_worker(bench.bootstrap, {}), topic)
@@ -35,7 +37,7 @@ def alone(bench: Bench, *rows: Row) -> None:
             row.theirs.append(Sample(theirs))
             row.ours.append(Sample(figure))
         bench.say(
-            f"worker, round {number + 1}: JVM {_shown(tuned)}, as shipped {_shown(shipped)}, "
+            f"worker, round {number}: JVM {_shown(tuned)}, as shipped {_shown(shipped)}, "
             f"Penstock {_shown(ours)}, threads {_shown(in_threads)}"
         )
 
