@@ -26,12 +26,12 @@ def to_file(bench: Bench, half: Row, most: Row) -> None:
     count = bench.records(2000)
     warm = False
     while not warm or half.wants_more(bench.rounds) or most.wants_more(bench.rounds):
-        with ExitStack() as lanes:
-            sides = [lanes.enter_context(_lane(bench, side)) for side in bench.sides()]
+        with ExitStack() as opened:
+            lanes = [opened.enter_context(_lane(bench, side)) for side in bench.sides()]
             for _ in range(0, count if warm else 400, TURN):
-                for lane in sides:
+                for lane in lanes:
                     lane.take(TURN)
-        for place, lane in enumerate(sides):
+        for place, lane in enumerate(lanes):
             cuts = quantiles(lane.waited, n=100)
             bench.say(f"latency, {lane.side}: p50 {cuts[49]:.2f} ms, p99 {cuts[98]:.2f} ms")
             if warm:
