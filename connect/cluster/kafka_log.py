@@ -117,6 +117,7 @@ class KafkaLog:
         self._apply = apply
         self._changed = threading.Condition()
         self._reached: dict[int, int] = {}
+        self._written: dict[int, int] = {}  # behind the last record of a transaction of our own
         self._stopping = False
         self._failure: Exception | None = None
         self._admin: AdminClient | None = None
@@ -181,7 +182,9 @@ class KafkaLog:
     def read_to_end(self, seconds: float = WRITE_SECONDS) -> None:
         """Return when everything that is in the topic now was applied."""
         deadline = time.monotonic() + seconds
-        ends = self._ends(seconds)
+        # A broker notes the end of a transaction a moment after its commit, and only then are its
+        # records among what is committed.
+        ends = {p: max(end, self._written.get(p, 0)) for p, end in self._ends(seconds).items()}
         with self._changed:
             done = self._changed.wait_for(
                 lambda: (
@@ -343,10 +346,18 @@ class KafkaLog:
             if producer is None:
                 raise ConnectError(WRITE_AGAIN)
             try:
+                written: dict[int, int] = {}
+
+                def delivered(error: KafkaError | None, message: Any) -> None:
+                    if error is None:
+                        written[message.partition()] = message.offset() + 1
+
                 producer.begin_transaction()
                 for key, value in records:
-                    producer.produce(self.topic.name, value, key)
+                    producer.produce(self.topic.name, value, key, on_delivery=delivered)
+                producer.flush(seconds)  # it tells where they are
                 producer.commit_transaction(seconds)
+                self._written |= written
             except KafkaException as error:
                 # Another leader has claimed the topic, or a broker is gone. If this worker still
                 # leads, it claims the topic anew when it is asked again.
@@ -410,6 +421,7 @@ def _is_passing(error: Exception) -> bool:
         KafkaError.UNKNOWN_LEADER_EPOCH,  # the broker has yet to hear that the topic is new
         KafkaError._TRANSPORT,
         KafkaError._TIMED_OUT,
+        KafkaError._NOENT,  # no leaders were found: all brokers have just begun
     }
 
 

@@ -56,22 +56,37 @@ def test_a_source_creates_its_topics_with_one_client(kafka, admins):
     assert set(names) <= admins[0].list_topics(timeout=10).topics.keys()
 
 
-def test_claims_of_one_worker_do_not_fence_each_other(kafka):
-    """A request and a duty that claim the topic at once can both write."""
+@pytest.fixture
+def claimed(kafka):
+    """A log for one writer, and the keys that were read from it."""
     name = f"claimed-{uuid.uuid4().hex[:8]}"
     topic = LogTopic(name, "config.storage.topic", 1, 1, {"cleanup.policy": "compact"}, True)
     seen = []
     log = KafkaLog(topic, {"bootstrap.servers": kafka}, lambda record: seen.append(record.key))
     log.start()
+    yield log, seen
+    log.stop()
+
+
+def test_claims_of_one_worker_do_not_fence_each_other(claimed):
+    """A request and a duty that claim the topic at once can both write."""
+    log, seen = claimed
 
     def claim_and_write(n: int) -> None:
-        log.claim(f"{name}-leader")
+        log.claim(f"{log.topic.name}-leader")
         log.write([(f"{n}".encode(), b"{}")])
 
-    try:
-        with ThreadPoolExecutor(8) as threads:
-            list(threads.map(claim_and_write, range(8)))
-        log.read_to_end()
-    finally:
-        log.stop()
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(claim_and_write, range(8)))
+    log.read_to_end()
     assert sorted(seen) == [f"{n}".encode() for n in range(8)]
+
+
+def test_what_was_written_alone_is_read_at_once(claimed):
+    """The end of a transaction is noted a moment after its commit, and is waited for."""
+    log, seen = claimed
+    log.claim(f"{log.topic.name}-leader")
+    for n in range(100):
+        log.write([(f"{n}".encode(), b"{}")])
+        log.read_to_end()
+        assert len(seen) == n + 1
