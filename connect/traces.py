@@ -19,22 +19,26 @@ from connect.errors import class_name_of
 
 def format_trace(error: BaseException) -> str:
     """The error, its frames and its causes. Quick enough for a dead letter each: ~2 µs a frame."""
-    lines: list[str] = []
-    seen: set[int] = set()
-    current: BaseException | None = error
-    prefix = ""
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
-        message = str(current)
-        name = class_name_of(current)
-        lines.append(f"{prefix}{name}: {message}" if message else prefix + name)
-        if current.__traceback__ is not None:
-            lines += _frames(current.__traceback__)
-        current = current.__cause__ or (
-            None if current.__suppress_context__ else current.__context__
-        )
-        prefix = "Caused by: "
-    return "\n".join(lines) + "\n"
+    text = _one(error)
+    seen = {id(error)}
+    cause = _cause(error)
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        text += "Caused by: " + _one(cause)
+        cause = _cause(cause)
+    return text
+
+
+def _one(error: BaseException) -> str:
+    name, message = class_name_of(error), str(error)
+    text = f"{name}: {message}\n" if message else name + "\n"
+    if error.__traceback__ is None:
+        return text
+    return text + "\n".join([*_frames(error.__traceback__), ""])
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _frames(traceback: TracebackType | None) -> list[str]:

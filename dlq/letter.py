@@ -7,7 +7,7 @@ are added behind the original ones, so a reader takes the last of a name.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -40,7 +40,10 @@ def error_headers(failure: Failure, connector: str, task: int) -> list[RawHeader
     message = str(error)
     return [
         *(_source(record) if isinstance(record, SourceRecord) else _place(record)),
-        *_same_for_many(connector, task, failure.stage, failure.class_name, class_name_of(error)),
+        # By the stage's text: a number for the stage itself is worked out anew each time.
+        *_same_for_many(
+            connector, task, failure.stage._value_, failure.class_name, class_name_of(error)
+        ),
         (MESSAGE, message.encode("utf-8", "replace") if message else None),
         (STACKTRACE, format_trace(error).encode("utf-8", "replace")),
     ]
@@ -77,28 +80,23 @@ def _partition(topic: str, number: int) -> tuple[RawHeader, ...]:
     return (TOPIC, topic.encode()), (PARTITION, b"%d" % number)
 
 
-class Letter(NamedTuple):
-    """What goes to the dead-letter topic, without the error's headers."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: list[RawHeader]
-    timestamp: int | None
+# Key, value, headers and timestamp of what goes to the dead-letter topic.
+Letter = tuple[bytes | None, bytes | None, list[RawHeader], int | None]
 
 
 def letter_of(record: Any) -> Letter:
     """A message as it was consumed, or what can be saved of a source's record.
 
-    A source's record failed before it became bytes: bytes and text are kept as they are, anything
-    else as JSON, with what JSON does not know written as text.
+    The error's headers are not among its own. A source's record failed before it became bytes:
+    bytes and text are kept as they are, anything else as JSON, with what JSON does not know written
+    as text.
     """
     if isinstance(record, SourceRecord):
         headers = [(h.name, _plain(h.value)) for h in record.headers]
-        return Letter(_plain(record.key), _plain(record.value), headers, record.timestamp)
+        return _plain(record.key), _plain(record.value), headers, record.timestamp
     kind, timestamp = record.timestamp()
-    return Letter(
-        record.key(), record.value(), list(record.headers() or ()), timestamp if kind else None
-    )
+    headers = list(record.headers() or ())
+    return record.key(), record.value(), headers, timestamp if kind else None
 
 
 def _plain(value: Any) -> bytes | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -17,6 +17,8 @@ from connect.pipeline import Failure
 from dlq.letter import error_headers, letter_of
 
 log = logging.getLogger(__name__)
+
+_DELIVERED = 4  # where a letter has whom to tell
 
 
 def ensure_topic(admin: AdminClient, topic: str, replication_factor: int) -> None:
@@ -71,8 +73,7 @@ class DeadLetters:
 
     def report(self, failures: Iterable[Failure]) -> None:
         producer = self._producers[0]
-        for failure in failures:
-            self._send(producer, failure, self._delivered)
+        self._send(producer, [self._letter(failure, self._delivered) for failure in failures])
         producer.poll(0)
 
     def report_one(self, failure: Failure) -> Future[None]:
@@ -89,7 +90,7 @@ class DeadLetters:
         if len(self._producers) == 1:
             self._producers.append(self._make_producer(self._delivered, every_delivery=True))
             threading.Thread(target=self._listen, name="dead-letters", daemon=True).start()
-        self._send(self._producers[1], failure, delivered)
+        self._send(self._producers[1], [self._letter(failure, delivered)])
         return future
 
     def _listen(self) -> None:
@@ -121,31 +122,27 @@ class DeadLetters:
             producer.flush(5)
         self._closed.set()
 
-    def _send(self, producer: Producer, failure: Failure, delivered: Callable[..., None]) -> None:
+    def _letter(self, failure: Failure, delivered: Callable[..., None]) -> tuple[Any, ...]:
+        """What `produce` takes, in its order."""
         key, value, headers, timestamp = letter_of(failure.record)
         if self._with_headers:
             headers += error_headers(failure, self._connector, self._task)
-        self.requests += 1
-        while True:
-            try:
-                producer.produce(
-                    self.topic,
-                    value,
-                    key,
-                    -1,
-                    delivered,
-                    None,
-                    timestamp or 0,  # 0: now
-                    headers,  # type: ignore[arg-type] # an invariant list
-                )
-            except BufferError:
-                # The producer's queue is full: let it drain, then try again.
-                producer.poll(0.1)
-            except KafkaException as error:
-                delivered(error.args[0], None)
-                return
-            else:
-                return
+        return self.topic, value, key, -1, delivered, None, timestamp or 0, headers  # 0: now
+
+    def _send(self, producer: Producer, letters: Sequence[tuple[Any, ...]]) -> None:
+        self.requests += len(letters)
+        for letter in letters:
+            while True:
+                try:
+                    producer.produce(*letter)
+                except BufferError:
+                    # The producer's queue is full: let it drain, then try again.
+                    producer.poll(0.1)
+                except KafkaException as error:
+                    letter[_DELIVERED](error.args[0], None)
+                    break
+                else:
+                    break
 
     def _delivered(self, error: KafkaError | None, _message: Any) -> None:
         if error is not None:
