@@ -35,7 +35,17 @@ class Framed(Sequence[bytes]):
     def __getitem__(self, index: int) -> bytes: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: slice) -> Framed: ...
 
-    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+    def __getitem__(self, index: int | slice) -> bytes | Framed:
+        if isinstance(index, slice):
+            return Framed(self.before, self.texts[index], self.behind)
         return self.whole[index]
+
+
+def total_bytes(values: Sequence[bytes | None]) -> int:
+    """How much all of them take together."""
+    if isinstance(values, Framed):
+        frame = len(values.before) + len(values.behind)
+        return frame * len(values) + sum(map(len, values.texts))
+    return sum(map(len, filter(None, values)))

@@ -31,8 +31,9 @@ COMMIT_SECONDS = 120.0
 ABANDON_SECONDS = 10.0
 
 SourceOffsets = list[tuple[Partition, dict[str, Any] | None]]
+OffsetRecords = Sequence[tuple[bytes, bytes | None]]
 # Encodes offsets as records of the offsets topic; only the worker knows the keys in use.
-EncodeOffsets = Callable[[SourceOffsets], list[tuple[bytes, bytes | None]]]
+EncodeOffsets = Callable[[SourceOffsets], OffsetRecords]
 
 
 class TransactionRequests:
@@ -180,18 +181,7 @@ class ExactlyOnceLoop(SourceLoop):
     def _commit_with(self, offsets: SourceOffsets) -> None:
         started = time.perf_counter()
         self._tolerance.settle()
-        if offsets:
-            for key, value in self._encode_offsets(offsets):
-                self._producer.produce(self._offsets_topic, value=value, key=key)
-        try:
-            self._producer.commit_transaction(COMMIT_SECONDS)
-        except KafkaException as error:
-            self._see_to_undelivered()
-            raise ConnectError(
-                f"The transaction could not be committed: {error.args[0].str()}. "
-                "The task goes on from the last committed one when it is restarted."
-            ) from error
-        self._open = False
+        self._commit_transaction(self._encode_offsets(offsets) if offsets else [])
         self.counts["commits"] += 1
         self.counts["transactions"] += 1
         size = self._unconfirmed
@@ -205,6 +195,20 @@ class ExactlyOnceLoop(SourceLoop):
         self._unconfirmed = 0
         if offsets and self._copy_offsets is not None:
             self._copy_offsets(offsets)
+
+    def _commit_transaction(self, records: OffsetRecords) -> None:
+        """Commit the transaction with these records of offsets in it."""
+        for key, value in records:
+            self._producer.produce(self._offsets_topic, value=value, key=key)
+        try:
+            self._producer.commit_transaction(COMMIT_SECONDS)
+        except KafkaException as error:
+            self._see_to_undelivered()
+            raise ConnectError(
+                f"The transaction could not be committed: {error.args[0].str()}. "
+                "The task goes on from the last committed one when it is restarted."
+            ) from error
+        self._open = False
 
     def _abort_transaction(self) -> None:
         """Drop the records under way, but remember that they were read."""

@@ -22,20 +22,28 @@ from __future__ import annotations
 
 import logging
 import random
-import socket
-import struct
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import cast
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from connect.pipeline import Outgoing
 from connect.runtime.control import StoppedError
 from connect.runtime.record_batch import RecordBatch, Signature
+from connect.runtime.wire import (
+    LOOK_SECONDS,
+    Address,
+    Connection,
+    Connections,
+    Identity,
+    Routes,
+    init_producer_id,
+    produce,
+)
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +51,8 @@ log = logging.getLogger(__name__)
 # than sent in a request each.
 LEAST_MEAN = 500.0
 _WEIGHT = 1 / 8
-CONNECT_SECONDS = 1.0
-METADATA_SECONDS = 1.0
 IDENTITY_SECONDS = 1.0
-METADATA_AGE_SECONDS = 300.0  # as long as Java's producer believes what it knows
 DRAIN_SECONDS = 1.0  # for the producer to send the rest before this way is taken
-LOOK_SECONDS = 1.0  # how soon a stop is seen while the broker is silent
 TEND_SECONDS = 0.01  # how soon an answer is seen while the task waits in poll()
 # How long the producer has everything to itself after a failure; twice as long after each other.
 REST_SECONDS = 1.0
@@ -60,120 +64,17 @@ SLOW_ANSWERS = 10
 # As many as Java's idempotent producer has: a broker that pauses for a moment finds work for it.
 MOST_UNDER_WAY = 5
 
-_MORE = getattr(socket, "MSG_MORE", 0)  # on Linux: wait for what follows
-# Kinds of requests, each with a version: from Kafka 0.11 on, and the oldest that Kafka 4 takes.
-_PRODUCE = (0, 3)
-_INIT_PRODUCER_ID = (22, 0)
-_OUTCOME = struct.Struct(">h")
-_IDENTITY = struct.Struct(">ihqh")  # how long to wait, error code, id, epoch
-
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What a producer's settings say about this way. The limits are those of one request."""
 
+    servers: Sequence[Address]  # to start from
     client_id: str
     acks: int
     answer_seconds: float
     most_bytes: int
     most_records: int
-
-
-class _Connection:
-    """One to a broker, which answers requests in order. What goes wrong is an OSError."""
-
-    def __init__(self, address: tuple[str, int], terms: Terms, go_on: Callable[[], None]) -> None:
-        """`go_on` is called while the broker makes us wait, and may raise."""
-        self._terms = terms
-        self._go_on = go_on
-        self._socket = socket.create_connection(address, CONNECT_SECONDS)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._number = 0
-        # Of the requests under way: their numbers, and where in an answer the outcome stands.
-        self._asked: deque[tuple[int, int]] = deque()
-        self._come = b""
-
-    def identify(self) -> tuple[int, int]:
-        """An id and an epoch for a new sequence of record batches."""
-        deadline = time.monotonic() + IDENTITY_SECONDS
-        while True:
-            self._ask(_INIT_PRODUCER_ID, 8, [struct.pack(">hi", -1, 0)])  # no transaction
-            answer = self._next_answer(IDENTITY_SECONDS, _IDENTITY)
-            if answer is None:
-                raise TimeoutError("no producer id came in time")
-            _, code, producer, epoch = answer
-            if code == KafkaError.NO_ERROR:
-                return producer, epoch
-            # A broker that was just started has to ask for some itself.
-            waits = code == KafkaError.COORDINATOR_LOAD_IN_PROGRESS
-            if not waits or time.monotonic() > deadline:
-                raise ConnectionError(f"no producer id: {KafkaError(code).str()}")
-            time.sleep(TEND_SECONDS)
-
-    def send(self, topic: str, partition: int, records: RecordBatch, signed: Signature) -> None:
-        """Send a record batch."""
-        name = topic.encode()
-        head = struct.pack(
-            f">hhiih{len(name)}siii",
-            -1, self._terms.acks, int(self._terms.answer_seconds * 1000),  # no transaction
-            1, len(name), name, 1, partition, records.size,
-        )  # fmt: skip
-        outcome_at = struct.calcsize(f">iiih{len(name)}sii")
-        self._ask(_PRODUCE, outcome_at, [head, *records.parts(signed)])
-
-    def outcome(self, seconds: float) -> int | None:
-        """The error code of the oldest batch under way, 0 for none; None if no answer came yet."""
-        answer = self._next_answer(seconds, _OUTCOME)
-        return None if answer is None else answer[0]
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def _ask(self, kind: tuple[int, int], outcome_at: int, body: list[bytes]) -> None:
-        self._number = (self._number + 1) & 0x7FFFFFFF
-        client = self._terms.client_id.encode()
-        head = struct.pack(f">hhih{len(client)}s", *kind, self._number, len(client), client)
-        size = struct.pack(">i", len(head) + sum(map(len, body)))
-        parts = [size + head + body[0], *body[1:]]
-        self._asked.append((self._number, outcome_at))
-        self._socket.settimeout(LOOK_SECONDS)
-        for part in parts:
-            self._put(part, 0 if part is parts[-1] else _MORE)
-
-    def _put(self, data: bytes, flags: int) -> None:
-        left = memoryview(data)
-        deadline = time.monotonic() + self._terms.answer_seconds
-        while left:
-            try:
-                left = left[self._socket.send(left, flags) :]
-            except TimeoutError:
-                if time.monotonic() > deadline:
-                    raise
-                self._go_on()
-
-    def _next_answer(self, seconds: float, shape: struct.Struct) -> tuple[int, ...] | None:
-        """What stands at the outcome's place of the next answer; None if it did not come yet."""
-        self._socket.settimeout(seconds)
-        while len(self._come) < 4 or len(self._come) < 4 + _number(self._come, 0):
-            try:
-                some = self._socket.recv(4096)
-            except (TimeoutError, BlockingIOError):
-                return None
-            if not some:
-                raise ConnectionResetError("the broker closed the connection")
-            self._come += some
-        end = 4 + _number(self._come, 0)
-        answer, self._come = self._come[:end], self._come[end:]
-        number, outcome_at = self._asked.popleft()
-        if end < 8 or _number(answer, 4) != number:
-            raise ConnectionError("the broker answers what was not asked")
-        if end < outcome_at + shape.size:
-            raise ConnectionError("the broker's answer ends too early")
-        return shape.unpack_from(answer, outcome_at)
-
-
-def _number(data: bytes, at: int) -> int:
-    return int.from_bytes(data[at : at + 4], "big", signed=True)
 
 
 @dataclass(slots=True)
@@ -183,16 +84,9 @@ class _Parcel:
     topic: str
     records: RecordBatch
     batches: list[Outgoing] = field(default_factory=list)
-    connection: _Connection | None = None
+    connection: Connection | None = None
     sent: float = 0.0
     begins: bool = False  # the sequence of its partition
-
-
-class _Route(NamedTuple):
-    """Partitions of a topic, each with its leader's address."""
-
-    places: list[tuple[int, tuple[str, int]]]
-    until: float
 
 
 class Express:
@@ -217,10 +111,10 @@ class Express:
         self._lock = threading.RLock()
         self._packed: _Parcel | None = None  # the next one
         self._under_way: deque[_Parcel] = deque()
-        self._connections: dict[tuple[str, int], _Connection] = {}
-        self._identity: tuple[int, int] | None = None  # until something fails
+        self._connections = Connections(terms.client_id, terms.answer_seconds, self._go_on)
+        self._identity: Identity | None = None  # until something fails
         self._sequences: dict[tuple[str, int], int] = {}  # by partition, of the next record
-        self._routes: dict[str, _Route] = {}
+        self._routes = Routes(lambda: producer)
         self._met: set[str] = set()  # topics
         self._rests_until = 0.0
         self._rest = REST_SECONDS
@@ -274,7 +168,7 @@ class Express:
             self._closed = True
             self._packed = None
             self._under_way.clear()
-            self._disconnect()
+            self._connections.close()
         self._busy.set()
 
     # -- while the task waits in poll() -----------------------------------------------------
@@ -397,20 +291,27 @@ class Express:
         except StoppedError:
             # Half a request is under way, which the broker forgets with its connection.
             self._packed = self._under_way.pop()
-            self._disconnect()
+            self._connections.close()
             raise
 
     def _send(self, parcel: _Parcel) -> None:
-        partition, address = random.choice(self._route(parcel.topic).places)  # noqa: S311
-        connection = self._connections.get(address)
-        if connection is None:
-            connection = self._connections[address] = _Connection(address, self._terms, self._go_on)
+        leaders = self._routes.of(parcel.topic).leaders
+        partition, address = random.choice([*leaders.items()])  # noqa: S311
+        connection = self._connections.to(address)
         if self._identity is None:
-            self._identity = connection.identify()
+            self._identity = _identify(connection)
         place = parcel.topic, partition
         sequence = self._sequences.get(place, 0)
         parcel.begins = place not in self._sequences
-        connection.send(*place, parcel.records, Signature(*self._identity, sequence))
+        connection.send(
+            produce(
+                *place,
+                parcel.records,
+                Signature(*self._identity, sequence),
+                acks=self._terms.acks,
+                seconds=self._terms.answer_seconds,
+            )
+        )
         self._sequences[place] = (sequence + parcel.records.count) & 0x7FFFFFFF
         parcel.connection = connection
         parcel.sent = time.monotonic()
@@ -418,21 +319,6 @@ class Express:
     def _go_on(self) -> None:
         if self._is_stopping():
             raise StoppedError
-
-    def _route(self, topic: str) -> _Route:
-        route = self._routes.get(topic)
-        if route is None or time.monotonic() > route.until:
-            found = self._producer.list_topics(topic, METADATA_SECONDS)
-            places = [
-                (partition.id, (leader.host, leader.port))
-                for partition in found.topics[topic].partitions.values()
-                if (leader := found.brokers.get(partition.leader)) is not None
-            ]
-            if not places:
-                raise ConnectionError(f"no partition of topic '{topic}' has a leader")
-            route = _Route(places, time.monotonic() + METADATA_AGE_SECONDS)
-            self._routes[topic] = route
-        return route
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -442,7 +328,7 @@ class Express:
             parcel = self._under_way[0]
             assert parcel.connection is not None
             try:
-                code = parcel.connection.outcome(LOOK_SECONDS if seconds is None else seconds)
+                code = parcel.connection.answer(LOOK_SECONDS if seconds is None else seconds)
             except OSError as error:
                 self._fail(str(error))
                 return
@@ -476,14 +362,22 @@ class Express:
         self._routes.clear()
         self._sequences.clear()
         self._identity = None
-        self._disconnect()
+        self._connections.close()
         back = [batch for parcel in self._parcels() for batch in parcel.batches]
         self._packed = None
         self._under_way.clear()
         for batch in back:
             self._give_back(batch)
 
-    def _disconnect(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
-        self._connections.clear()
+
+def _identify(connection: Connection) -> Identity:
+    deadline = time.monotonic() + IDENTITY_SECONDS
+    while True:
+        code, identity = connection.ask(init_producer_id(), IDENTITY_SECONDS)
+        if code == KafkaError.NO_ERROR:
+            return identity
+        # A broker that was just started has to ask for some itself.
+        waits = code == KafkaError.COORDINATOR_LOAD_IN_PROGRESS
+        if not waits or time.monotonic() > deadline:
+            raise ConnectionError(f"no producer id: {KafkaError(code).str()}")
+        time.sleep(TEND_SECONDS)

@@ -6,14 +6,19 @@ the load and throughput with them, and a batch that comes after a while is commi
 
     the task's thread   poll ─► transform, convert ─► hand over ─► poll ─► …
     the committer       take all there is ─► begin, produce ─► commit with their offsets ─► …
+
+A transaction of values alone goes the short way (`express_transactions.py`), others go by the
+producer.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
+from connect.data.framed import total_bytes
 from connect.errors import ConnectError
 from connect.pipeline import Outgoing
 from connect.plugin import SourceTask
@@ -22,16 +27,18 @@ from connect.runtime.exactly_once import (
     ABANDON_SECONDS,
     COMMIT_SECONDS,
     ExactlyOnceLoop,
+    OffsetRecords,
     SourceOffsets,
 )
+from connect.runtime.express_transactions import ExpressTransactions
 from connect.runtime.source import SourceLoop
 
 # What may wait for the committer; more, and a task that is quicker than Kafka fills the memory.
 MOST_RECORDS = 60_000
 MOST_BYTES = 16 * 1024 * 1024
-# Between two transactions. For some milliseconds brokers are still noting the end of the one, and
-# whoever comes with another meanwhile is sent away for 20 ms; and what is polled now need not have
-# a transaction of its own.
+# Between two transactions of the producer. For some milliseconds brokers are still noting the end
+# of the one; sent away with another meanwhile, it tries again after 20 ms. And what is polled now
+# need not have a transaction of its own. The short way tries again at once.
 PAUSE_SECONDS = 0.015
 LOOK_SECONDS = 1.0  # how soon a stop is seen while there is no room
 
@@ -48,9 +55,15 @@ def wants_to_hear(task: SourceTask) -> bool:
 class GroupCommitLoop(ExactlyOnceLoop):
     """For transaction.boundary=poll, and tasks that need not hear of commits."""
 
-    def __init__(self, **common: Any) -> None:
+    def __init__(
+        self, *, short_way: Callable[..., ExpressTransactions] | None = None, **common: Any
+    ) -> None:
         super().__init__(requests=None, interval=None, **common)
+        self._short: ExpressTransactions | None = None
+        if short_way is not None:
+            self._short = short_way(self._offsets_topic, lambda: self._producer)
         self._converted: list[Outgoing] = []  # of the batch in hand
+        self._under_way: list[Outgoing] = []  # in the transaction
         # Guards what follows. The committer holds it while it produces, too: both threads would
         # spend their time on taking the interpreter from each other.
         self._changed = threading.Condition()
@@ -62,6 +75,15 @@ class GroupCommitLoop(ExactlyOnceLoop):
         self._failure: BaseException | None = None
         self._committer = threading.Thread(target=self._commit_all, name="commits", daemon=True)
         self._committer.start()
+
+    def take_over(self) -> None:
+        if self._short is None or not self._short.claim():
+            self._short = None
+            super().take_over()
+
+    @property
+    def active(self) -> int:
+        return super().active + (0 if self._short is None else self._short.pending)
 
     # -- the task's thread ------------------------------------------------------------------
 
@@ -75,7 +97,7 @@ class GroupCommitLoop(ExactlyOnceLoop):
         self._converted.append(batch)
 
     def _hand_over(self, records: int) -> None:
-        size = sum(sum(map(len, filter(None, batch.values))) for batch in self._converted)
+        size = sum(total_bytes(batch.values) for batch in self._converted)
         with self._changed:
             while not self._changed.wait_for(self._has_room, LOOK_SECONDS):
                 if self._control.stopping:
@@ -119,12 +141,16 @@ class GroupCommitLoop(ExactlyOnceLoop):
     def finish(self) -> None:
         super().finish()
         self._end_committer()
+        if self._short is not None:
+            self._short.close()
 
     def abandon(self) -> None:
         """After a failure: what came before it is committed, and nothing is left half open."""
         self._end_committer()
         if not self._committer.is_alive():
             super().abandon()
+            if self._short is not None:
+                self._short.abandon(ABANDON_SECONDS)
 
     def _end_committer(self) -> None:
         with self._changed:
@@ -136,33 +162,53 @@ class GroupCommitLoop(ExactlyOnceLoop):
 
     def _commit_all(self) -> None:
         try:
-            while (offsets := self._produce_waiting()) is not None:
+            while (offsets := self._take_waiting()) is not None:
                 self._commit_with(offsets)
+                self._under_way = []
                 with self._changed:
                     self._committing = False
                     self._changed.notify_all()
-                time.sleep(PAUSE_SECONDS)
+                if self._short is None or not self._short.owns:
+                    time.sleep(PAUSE_SECONDS)
         except BaseException as error:  # noqa: BLE001 - raised again in the task's thread
             with self._changed:
                 self._failure = error
                 self._changed.notify_all()
 
-    def _produce_waiting(self) -> SourceOffsets | None:
-        """Begin a transaction with all that waits, and give its offsets; None at the end."""
+    def _take_waiting(self) -> SourceOffsets | None:
+        """Make all that waits the next transaction, and give its offsets; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._has_work() or self._over)
             if not self._has_work():
                 return None
             self._committing = True
-            self._begin_transaction()
-            for batch in self._waiting:
-                SourceLoop._produce(self, batch)
             self._unconfirmed = self._records
+            self._under_way, self._waiting = self._waiting, []
             offsets = list(self._waiting_offsets.values())
-            self._waiting, self._waiting_offsets = [], {}
+            self._waiting_offsets = {}
             self._records = self._bytes = 0
             self._changed.notify_all()
             return offsets
+
+    def _commit_transaction(self, records: OffsetRecords) -> None:
+        """Write the transaction, the short way or by the producer."""
+        if self._short is not None:
+            with self._changed:
+                parcels = self._short.pack(self._under_way)
+            if parcels is not None and self._short.commit(parcels, records):
+                self.counts["written"] += sum(parcel.records.count for parcel in parcels)
+                return
+            self._short.hand_over(self._begin_anew)
+        with self._changed:
+            self._begin_transaction()
+            for batch in self._under_way:
+                SourceLoop._produce(self, batch)
+        super()._commit_transaction(records)
+
+    def _begin_anew(self) -> None:
+        """Let a producer take over. One that was one before could not begin a second time."""
+        self._producer = self._make_producer()
+        super().take_over()
 
     def _has_work(self) -> bool:
         return bool(self._waiting or self._waiting_offsets)

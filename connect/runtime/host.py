@@ -316,7 +316,8 @@ class Host:
         }
         loop: ExactlyOnceLoop
         if boundary == "poll" and not wants_to_hear(common["task"]):
-            loop = GroupCommitLoop(**common)
+            short_way = clients.express_transactions(*where, transactional_id=transactions.id)
+            loop = GroupCommitLoop(short_way=short_way, **common)
         else:
             seconds = common["commit_interval"] if interval is None else interval / 1000
             loop = ExactlyOnceLoop(

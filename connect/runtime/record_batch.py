@@ -1,7 +1,8 @@
 """A record batch as Kafka stores it (magic 2), made of values alone with no Python call for each.
 
 What a record has beside its value depends on the value's length and on the record's place, so both
-are looked up in tables, and all pieces are joined at once.
+are looked up in tables, and all pieces are joined at once. A few records with keys, as offsets are,
+may be added one by one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _COVERED = struct.Struct(">hiqqqhii")
 _AFTER_LENGTH = _BEGIN.size - 8 - 4
 _MAGIC = 2
 _NO_EPOCH = -1  # of a leader
+_TRANSACTIONAL = 0x10  # among the attributes
 
 # A number takes one byte below the first of these, two below the second, and so on.
 _WIDTHS = (1 << 6, 1 << 13, 1 << 20)
@@ -41,7 +43,7 @@ class Signature(NamedTuple):
 
 
 class RecordBatch:
-    """Records without keys and headers. It grows by many of one time."""
+    """Records without headers. It grows by many of one time."""
 
     def __init__(self, timestamp: int) -> None:
         self.count = 0
@@ -65,10 +67,23 @@ class RecordBatch:
         self.size += len(segment)
         return True
 
-    def parts(self, signed: Signature) -> list[bytes]:
+    def add_keyed(self, key: bytes, value: bytes | None) -> None:
+        """Add one with a key, of the batch's own time. Without a value it is a tombstone."""
+        record = b"".join((b"\0\0", _varint(self.count), _sized(key), _sized(value), b"\0"))
+        segment = _varint(len(record)) + record
+        self._segments.append(segment)
+        self.count += 1
+        self.size += len(segment)
+
+    def parts(self, signed: Signature, *, transactional: bool = False) -> list[bytes]:
         """What is to be sent, in this order."""
         covered = _COVERED.pack(
-            0, self.count - 1, self._first_time, self._last_time, *signed, self.count
+            _TRANSACTIONAL if transactional else 0,
+            self.count - 1,
+            self._first_time,
+            self._last_time,
+            *signed,
+            self.count,
         )
         crc = google_crc32c.value(covered)
         for segment in self._segments:
@@ -119,6 +134,10 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
+def _sized(data: bytes | None) -> bytes:
+    return b"\1" if data is None else _varint(len(data)) + data
+
+
 class _ByLength(dict[int, bytes]):
     """What depends on a text's length; made when it is first asked for."""
 
@@ -161,3 +180,19 @@ def _places(first: int, last: int) -> list[bytes]:
     if len(_PLACES) < last:
         _PLACES[:] = [*map(_varint, range(last))]  # at once: tasks may be threads
     return _PLACES[first:last]
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """Where Java's producer puts a key: murmur2 of it, by the number of partitions."""
+    mask, mixer = 0xFFFFFFFF, 0x5BD1E995
+    hashed = (0x9747B28C ^ len(key)) & mask
+    words, rest = divmod(len(key), 4)
+    for (word,) in struct.iter_unpack("<I", key[: 4 * words]):
+        mixed = word * mixer & mask
+        mixed = (mixed ^ mixed >> 24) * mixer & mask
+        hashed = (hashed * mixer & mask) ^ mixed
+    if rest:
+        hashed = (hashed ^ int.from_bytes(key[4 * words :], "little")) * mixer & mask
+    hashed = (hashed ^ hashed >> 13) * mixer & mask
+    hashed ^= hashed >> 15
+    return (hashed & 0x7FFFFFFF) % partitions

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import starmap
 from operator import length_hint
 from typing import Any, Protocol
@@ -86,7 +87,10 @@ class SourceLoop:
         self._task = task
         # Only a task that wants to hear of every record's delivery pays for being told.
         self._acknowledge = type(task).commit_record is not SourceTask.commit_record
-        self._producer = make_producer(self._delivered, every_delivery=self._acknowledge)
+        self._make_producer = partial(
+            make_producer, self._delivered, every_delivery=self._acknowledge
+        )
+        self._producer = self._make_producer()
         self._express: Express | None = None
         if express is not None and not self._acknowledge:
             self._express = Express(express, self._producer, self._queue, lambda: control.stopping)

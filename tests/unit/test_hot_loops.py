@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 
 from connect import Columns, Schema, SinkBatch, SourceBatch, SourceRecord
 from connect.config.connector import framework_settings
-from connect.data.framed import Framed
+from connect.data.framed import Framed, total_bytes
 from connect.data.java_lines import java_lines_of as lines_by_columns
 from connect.pipeline import (
     ErrorCounts,
@@ -23,6 +23,8 @@ from connect.pipeline import (
     SinkPipeline,
     SourcePipeline,
 )
+from connect.runtime.express import Terms
+from connect.runtime.express_transactions import ExpressTransactions
 from connect.runtime.record_batch import RecordBatch
 from connect.runtime.source import SourceLoop
 from connect.runtime.tolerance import Tolerance
@@ -268,6 +270,24 @@ def test_calls_of_a_source_that_sends_the_short_way():
 
     assert calls(packed) < 0.1
     assert blocks(packed) < 0.1
+
+
+def test_calls_of_a_transaction_that_goes_the_short_way():
+    """The same for many batches: what each takes is known before it is put together."""
+    nothing = [None] * COUNT
+    texts = Framed(b'{"line":', [b'"%d"' % n for n in range(COUNT)], b',"origin":"here"}')
+    batches = [Outgoing("t", nothing, nothing, [1], nothing, texts, nothing, True)] * 10
+    terms = Terms((), "c", -1, 30, 100_000, 10_000)
+    transactions = ExpressTransactions(terms, "id", 1000, "offsets", lambda: None)
+
+    def packed():
+        assert sum(total_bytes(batch.values) for batch in batches) > 100_000
+        parcels = transactions.pack(batches)
+        assert sum(parcel.records.count for parcel in parcels) == 10 * COUNT
+        return parcels
+
+    assert calls(packed) < 10 * 0.1
+    assert blocks(packed) < 10 * 0.1
 
 
 def test_objects_of_a_sink():

@@ -12,7 +12,9 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from confluent_kafka import (
     Consumer,
@@ -37,6 +39,7 @@ from connect.runtime.clients.settings import (
     translate,
 )
 from connect.runtime.express import MOST_UNDER_WAY, Terms
+from connect.runtime.express_transactions import ExpressTransactions
 from connect.runtime.record_batch import MOST_RECORDS
 
 log = logging.getLogger(__name__)
@@ -282,18 +285,45 @@ def express_terms(
     for key, value in config.items():
         if key not in _EXPRESS or str(value) not in (_EXPRESS[key] or {str(value)}):
             return None
+    try:
+        servers = _addresses(config["bootstrap.servers"])
+    except ValueError:  # librdkafka says what is wrong with it
+        return None
     sizes = [int(config.get(key, _BATCH_SIZE)) for key in ("batch.size", "message.max.bytes")]
     # What comes back, of requests under way and the next, must find room in the producer.
     parcels = MOST_UNDER_WAY + 1
     room = 1024 * int(config.get("queue.buffering.max.kbytes", 1024 * 1024))
     places = int(config.get("queue.buffering.max.messages", 100_000))
     return Terms(
+        servers=servers,
         client_id=config["client.id"],
         acks=-1 if config["acks"] == "all" else 1,
         answer_seconds=int(config.get("socket.timeout.ms", 30_000)) / 1000,
         most_bytes=min(room // parcels, *sizes),
         most_records=min(places // parcels, MOST_RECORDS),
     )
+
+
+def _addresses(servers: str) -> tuple[tuple[str, int], ...]:
+    found = (
+        urlsplit(one if "://" in one else f"//{one}") for one in map(str.strip, servers.split(","))
+    )
+    return tuple((one.hostname or "", one.port or 9092) for one in found)
+
+
+def express_transactions(
+    name: str,
+    task: int,
+    worker: Mapping[str, str],
+    connector: Mapping[str, str],
+    *,
+    transactional_id: str,
+) -> Callable[..., ExpressTransactions] | None:
+    """Makes the short way of an exactly-once source's transactions; None if settings forbid it."""
+    terms = express_terms(name, task, worker, connector)
+    if terms is None:
+        return None
+    return partial(ExpressTransactions, terms, transactional_id, TRANSACTION_TIMEOUT_MS)
 
 
 def _source_client(name: str, task: int) -> str:

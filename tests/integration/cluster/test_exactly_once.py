@@ -7,6 +7,8 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.support import topics
+from tests.support.broker import own_broker
 from tests.support.cluster import cluster
 from tests.support.waiting import wait_for
 
@@ -68,6 +70,102 @@ def test_what_is_polled_during_a_commit_is_the_next_transaction(workers, topic, 
     workers.any.rest.delete(f"/connectors/{name}")
 
 
+def bare_numbers(messages):
+    return [int(json.loads(message.value())) for message in messages]
+
+
+def offset(worker, name):
+    answer = worker.rest.get(f"/connectors/{name}/offsets")
+    assert answer.status_code == 200, answer.text
+    offsets = answer.json()["offsets"]
+    return offsets[0]["offset"]["n"] if offsets else 0
+
+
+def test_values_alone_go_past_the_producer(workers, topic, consume_all):
+    """Everything arrives once and in order, with the last record's offset."""
+    name = f"bare-{topic}"
+    config = {"topic": topic, "count": "50000", "batch": "1000"}
+    workers.any.create(name, {"connector.class": "BareNumbersSource", **config})
+    assert bare_numbers(consume_all(topic, 50_000, timeout=90)) == list(range(50_000))
+    wait_for(lambda: offset(workers.any, name) == 50_000, "the offset to be stored")
+    assert not said(workers.any, name, "go by the producer")
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
+def said(worker, name, words):
+    """Whether a connector's task has."""
+    return any(words in line for line in worker.log_text().splitlines() if f"[{name}|" in line)
+
+
+def in_place_of(workers, name, task):
+    """A producer that has taken a task's transactional id, and begun a transaction."""
+    owner = f"{workers.settings['group.id']}-{name}-{task}"
+    producer = Producer({"bootstrap.servers": workers.bootstrap, "transactional.id": owner})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    return producer
+
+
+def test_task_that_was_replaced_fails_and_hinders_nobody(workers, topic, consume_all):
+    """It says why. When it is restarted it has its turn again, and nothing is there twice."""
+    name = f"replaced-{topic}"
+    config = {"topic": topic, "count": "20000", "batch": "10", "pause.ms": "1"}
+    workers.any.create(name, {"connector.class": "BareNumbersSource", **config})
+    wait_for(lambda: offset(workers.any, name) > 0, lambda: workers.any.status(name), 60)
+    successor = in_place_of(workers, name, 0)
+    successor.produce(topic, b"-1")
+    successor.flush(30)
+
+    def failed():
+        [task] = workers.any.status(name)["tasks"]
+        return task["state"] == "FAILED" and task["trace"]
+
+    trace = wait_for(failed, lambda: workers.any.status(name), 60)
+    assert f"Another task writes by the transactional id '{workers.settings['group.id']}" in trace
+    successor.commit_transaction(30)
+    workers.any.rest.post(f"/connectors/{name}/tasks/0/restart")
+    found = bare_numbers(consume_all(topic, 20_001, timeout=90))
+    found.remove(-1)
+    assert found == list(range(20_000))
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
+@pytest.fixture(scope="module")
+def broker(say):
+    with own_broker(say) as broker:
+        yield broker
+
+
+@pytest.mark.parametrize("fault", ["kill", "freeze"])
+def test_broker_goes_away_and_comes_back(broker, tmp_path, fault):
+    """Nothing is lost and nothing is there twice, though answers are lost with the broker."""
+    topic = topics.Topics(broker.address).create()
+    with cluster(
+        broker.address,
+        tmp_path,
+        n=1,
+        plugin__path=PLUGINS,
+        exactly__once__source__support="enabled",
+    ) as workers:
+        config = {"topic": topic, "count": "300000", "batch": "1000", "pause.ms": "1"}
+        timeout = {"producer.override.request.timeout.ms": "3000"}
+        source = {"connector.class": "BareNumbersSource", **config, **timeout}
+        workers.any.create("source", source)
+        wait_for(lambda: offset(workers.any, "source") > 0, workers.any.log_text, 60)
+        broker.kill() if fault == "kill" else broker.freeze()
+        try:
+            if fault == "freeze":
+                wait_for(
+                    lambda: said(workers.any, "source", "no answer came in time"),
+                    workers.any.log_text,
+                )
+        finally:
+            broker.start() if fault == "kill" else broker.thaw()
+        found = topics.consume_all(broker.address, topic, 300_000, timeout=120)
+        workers.any.wait_running("source")
+    assert bare_numbers(found) == list(range(300_000))
+
+
 def test_connector_ends_and_drops_its_own_transactions(workers, topic, consume_all):
     """What a task aborts is invisible, and is not read again."""
     name = f"boundaries-{topic}"
@@ -120,14 +218,7 @@ def test_zombies_are_fenced_when_tasks_change(workers, topic, consume_all):
     workers.wait_all_running({name: 3})
     consume_all(topic, 150, timeout=90)
     # A task that was cut off from its worker, and comes back to life later.
-    zombie = Producer(
-        {
-            "bootstrap.servers": workers.bootstrap,
-            "transactional.id": f"{workers.settings['group.id']}-{name}-2",
-        }
-    )
-    zombie.init_transactions(30)
-    zombie.begin_transaction()
+    zombie = in_place_of(workers, name, 2)
     zombie.produce(topic, b'{"n": -1}')
     zombie.flush(10)
     workers.any.rest.patch(f"/connectors/{name}/config", json={"tasks.max": "2", "count": "60"})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from connect.pipeline import Outgoing
-from connect.runtime import clients, express
+from connect.runtime import clients, express, wire
 from connect.runtime.control import StoppedError
 from tests.support import topics
 from tests.support.broker import own_broker
@@ -83,6 +83,12 @@ def batch(topic, first, count=COUNT, *, bare=True):
     values = [b"%d" % n for n in range(first, first + count)]
     times = [NOW + first] * count
     return Outgoing(topic, nothing, nothing, times, nothing, values, nothing, bare)
+
+
+def lead(lane, topic, server):
+    """Make it believe that this one leads the topic's only partition."""
+    route = wire.Route({0: server.getsockname()}, 1, time.monotonic() + 60)
+    lane.express._routes._known[topic] = route
 
 
 def numbers(messages):
@@ -312,7 +318,7 @@ def test_nothing_is_taken_behind_what_was_refused(broker, earlier):
         lane.send_all(other, range(2))  # the connection is there
         lane.send_all(topic, range(earlier))
         lane.finish()
-        lane.express._route(topic)
+        lane.express._routes.of(topic)
         lane.queue = lambda _batch: None
         large, small = batch(topic, earlier * COUNT, 2 * COUNT), batch(topic, 5 * COUNT)
         with frozen(broker):
@@ -367,8 +373,7 @@ def test_task_is_stopped_in_the_middle_of_a_request(kafka, topic):
     with lane_to(kafka, **large) as lane, socket.create_server(("127.0.0.1", 0)) as deaf:
         lane.send_all(topic, range(2))
         lane.express.settle()
-        route = express._Route([(0, deaf.getsockname())], time.monotonic() + 60)
-        lane.express._routes[topic] = route
+        lead(lane, topic, deaf)
         big = batch(topic, 2 * COUNT)
         big.values = [b"x" * 50_000] * COUNT
         lane.stopping = True
@@ -418,9 +423,8 @@ def test_rubbish_in_place_of_an_answer(lane, kafka, topic, answers):
     """Who does not speak Kafka, or an other version of it, costs a moment and no record."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         serving(server, answers)
-        route = express._Route([(0, server.getsockname())], time.monotonic() + 60)
         lane.send(batch(topic, 0))
-        lane.express._routes[topic] = route
+        lead(lane, topic, server)
         lane.send(batch(topic, COUNT))
         lane.express.settle()
         assert lane.queued == FIRST + 1

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connect.data.framed import Framed
+from connect.data.framed import Framed, total_bytes
 
 TEXT = st.binary(max_size=20).map(lambda data: data.replace(b"\n", b" "))
 
@@ -15,5 +15,6 @@ def test_it_is_the_list_of_all_put_together(before, texts, behind):
     expected = [before + text + behind for text in texts]
     assert len(framed) == len(expected)
     assert [*framed] == expected
-    assert framed[1:] == expected[1:]
+    assert [*framed[1:]] == expected[1:]
+    assert total_bytes(framed) == total_bytes(expected) == sum(map(len, expected))
     assert [framed[i] for i in range(len(texts))] == expected

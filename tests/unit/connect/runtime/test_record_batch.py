@@ -96,3 +96,38 @@ def test_what_is_too_large_is_not_added():
 def test_what_a_batch_takes(count, timestamp, takes):
     """No more records than fit, and no times before its own or long after."""
     assert made_of(([b"a"], NOW)).takes(count, timestamp) is takes
+
+
+KEYED = st.lists(
+    st.tuples(st.binary(max_size=200), st.none() | st.binary(max_size=200)), min_size=1
+)
+
+
+@given(KEYED)
+def test_records_with_keys_are_read_back(records):
+    """One by one, tombstones among them, as offsets are written."""
+    batch = RecordBatch(NOW)
+    for record in records:
+        batch.add_keyed(*record)
+    assert read(batch) == [(i, NOW, key, value, []) for i, (key, value) in enumerate(records)]
+
+
+def test_a_transaction_is_told_by_its_batches():
+    batch = made_of(([b"x"], NOW))
+    for transactional in (False, True):
+        data = b"".join(batch.parts(SIGNED, transactional=transactional))
+        found = MemoryRecords(data).next_batch()
+        assert found.validate_crc()
+        assert found.is_transactional is transactional
+
+
+# Utils.toPositive(Utils.murmur2(key)) % 12 of kafka-clients 4.3.1.
+JAVAS_CHOICE = {
+    "": 9, "a": 4, "ab": 2, "abc": 3, "abcd": 8, "order-1": 10, "customer-4711": 0, "Köln": 10,
+    '{"id":7}': 9, "the quick brown fox": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", JAVAS_CHOICE)
+def test_key_belongs_where_java_puts_it(key):
+    assert record_batch.partition_of(key.encode(), 12) == JAVAS_CHOICE[key]

@@ -21,6 +21,14 @@ def test_a_worker_that_sets_nothing_has_them():
     assert found.most_records == 16_666
 
 
+def test_brokers_to_start_from():
+    """As librdkafka and Java take them."""
+    servers = "one:9092, two,[::1]:9094 ,PLAINTEXT://four:9095"
+    expected = (("one", 9092), ("two", 9092), ("::1", 9094), ("four", 9095))
+    assert terms(**{"bootstrap.servers": servers}).servers == expected
+    assert terms(**{"bootstrap.servers": "one:first"}) is None
+
+
 @pytest.mark.parametrize(
     "settings",
     [
