@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from connect.errors import ConnectError
 from connect.pipeline import Outgoing
@@ -34,6 +34,15 @@ SourceOffsets = list[tuple[Partition, dict[str, Any] | None]]
 OffsetRecords = Sequence[tuple[bytes, bytes | None]]
 # Encodes offsets as records of the offsets topic; only the worker knows the keys in use.
 EncodeOffsets = Callable[[SourceOffsets], OffsetRecords]
+
+
+def _way_out(error: KafkaError) -> str:
+    if error.code() != KafkaError.MSG_SIZE_TOO_LARGE:
+        return ""
+    return (
+        " Raise the topic's max.message.bytes, or, if no single record is that large, set "
+        "producer.override.batch.size below it."
+    )
 
 
 class TransactionRequests:
@@ -80,13 +89,14 @@ class ExactlyOnceLoop(SourceLoop):
         interval: float | None,
         **common: Any,
     ) -> None:
+        self._fits = True  # the producer: its batches are as small as topics want them
         super().__init__(**common)
         self._offsets_topic = offsets_topic
         self._encode_offsets = encode_offsets
         self._copy_offsets = copy_offsets
         self._requests = requests
         self._interval = interval
-        self._open = False
+        self._open = self._begun = False  # and whether it has records
         self._opened = 0.0
         self._unconfirmed = 0  # records
         self.counts |= {
@@ -102,6 +112,15 @@ class ExactlyOnceLoop(SourceLoop):
             raise ConnectError(
                 f"The task could not begin to write in transactions: {error.args[0].str()}"
             ) from error
+
+    def _begin_anew(self) -> None:
+        """Let a new producer take over. An old one could not begin a second time."""
+        self._start_producer()
+        ExactlyOnceLoop.take_over(self)
+
+    def _start_producer(self) -> None:
+        super()._start_producer()
+        self._fits = True
 
     # -- sending ----------------------------------------------------------------------------
 
@@ -144,6 +163,7 @@ class ExactlyOnceLoop(SourceLoop):
 
     def _produce(self, batch: Outgoing) -> None:
         self._refuse_offsets_topic(batch)
+        self._begun = True
         super()._produce(batch)
 
     def _refuse_offsets_topic(self, batch: Outgoing) -> None:
@@ -160,15 +180,27 @@ class ExactlyOnceLoop(SourceLoop):
             raise ConnectError(
                 f"A record for topic '{message.topic()}' was refused, so its transaction can't be "
                 f"committed: {error.str()}. With exactly-once, errors.tolerance does not cover "
-                "what the producer refuses."
+                f"what the producer refuses.{_way_out(error)}"
             ) from KafkaException(error)
+
+    def _fit_producer(self) -> None:
+        """Begin another transaction for it; the next one, if only the task may end this one."""
+        self._fits = False
+        if self._open and not self._begun:
+            self._open = False  # the new producer ends it
+            self._begin_transaction()
+        elif self._open and self._requests is None:
+            self._end_transaction()  # nothing of the batch in hand is in it yet
+            self._begin_transaction()
 
     # -- transactions -----------------------------------------------------------------------
 
     def _begin_transaction(self) -> None:
         if not self._open:
+            if not self._fits:
+                self._begin_anew()
             self._producer.begin_transaction()
-            self._open = True
+            self._open, self._begun = True, False
             self._opened = time.monotonic()
 
     def _end_transaction(self) -> None:

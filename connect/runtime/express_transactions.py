@@ -155,9 +155,12 @@ class ExpressTransactions:
             return False
         return True
 
-    def hand_over(self, take: Callable[[], None]) -> None:
-        """Let the producer have it, which it gets by `take`. No transaction is open any more."""
-        if not self.owns:
+    def hand_over(self, take: Callable[[], None], *, anew: bool = False) -> None:
+        """Let the producer have it, which it gets by `take`. No transaction is open any more.
+
+        One that has it already gets it only if it is to have it `anew`.
+        """
+        if not self.owns and not anew:
             return
         try:
             self._take(self._identity, COORDINATE_SECONDS)
@@ -206,16 +209,17 @@ class ExpressTransactions:
 
     # -- transactions -----------------------------------------------------------------------
 
-    def pack(self, batches: Iterable[Outgoing]) -> list[Parcel] | None:
-        """Make record batches of them; None if the producer has to take them."""
+    def pack(self, batches: Iterable[Outgoing], most_bytes: int) -> list[Parcel] | None:
+        """Make record batches of them, that large at most; None if the producer has to."""
         if time.monotonic() < self._rests_until:
             return None
+        most = min(most_bytes, self._terms.most_bytes)
         parcels: dict[str, list[Parcel]] = {}
         for batch in batches:
             timestamp = batch.timestamps[0] or time.time_ns() // 1_000_000
             values = cast("Sequence[bytes]", batch.values)
             packed = parcels.setdefault(batch.topic, [])
-            if not batch.bare or not self._add(packed, batch.topic, values, timestamp):
+            if not batch.bare or not self._add(packed, batch.topic, values, timestamp, most):
                 # Who sends such a batch will send others: the producer is to have them.
                 self._rests_until = time.monotonic() + LONGEST_REST_SECONDS
                 log.info("Transactions go by the producer: keys, headers or large records")
@@ -223,12 +227,12 @@ class ExpressTransactions:
         return [parcel for packed in parcels.values() for parcel in packed]
 
     def _add(
-        self, packed: list[Parcel], topic: str, values: Sequence[bytes], timestamp: int
+        self, packed: list[Parcel], topic: str, values: Sequence[bytes], timestamp: int, most: int
     ) -> bool:
         """Add them to the last parcel or to new ones; False if one is too large for any."""
-        count, most = len(values), self._terms.most_bytes
+        count = len(values)
         if count > self._terms.most_records:
-            return self._add_halves(packed, topic, values, timestamp)
+            return self._add_halves(packed, topic, values, timestamp, most)
         last = packed[-1].records if packed else None
         if last is not None and last.takes(count, timestamp):
             size = last.size * (last.count + count) / last.count  # roughly: adding takes time
@@ -239,14 +243,15 @@ class ExpressTransactions:
         if new.add(values, timestamp, most):
             packed.append(Parcel(topic, new))
             return True
-        return count > 1 and self._add_halves(packed, topic, values, timestamp)
+        return count > 1 and self._add_halves(packed, topic, values, timestamp, most)
 
     def _add_halves(
-        self, packed: list[Parcel], topic: str, values: Sequence[bytes], timestamp: int
+        self, packed: list[Parcel], topic: str, values: Sequence[bytes], timestamp: int, most: int
     ) -> bool:
         middle = len(values) // 2
-        return self._add(packed, topic, values[:middle], timestamp) and self._add(
-            packed, topic, values[middle:], timestamp
+        return all(
+            self._add(packed, topic, half, timestamp, most)
+            for half in (values[:middle], values[middle:])
         )
 
     def commit(self, parcels: Sequence[Parcel], offsets: OffsetRecords) -> bool:

@@ -96,6 +96,9 @@ class GroupCommitLoop(ExactlyOnceLoop):
         self._refuse_offsets_topic(batch)
         self._converted.append(batch)
 
+    def _fit_producer(self) -> None:
+        self._fits = False  # the committer sees to it
+
     def _hand_over(self, records: int) -> None:
         size = sum(total_bytes(batch.values) for batch in self._converted)
         with self._changed:
@@ -194,21 +197,16 @@ class GroupCommitLoop(ExactlyOnceLoop):
         """Write the transaction, the short way or by the producer."""
         if self._short is not None:
             with self._changed:
-                parcels = self._short.pack(self._under_way)
+                parcels = self._short.pack(self._under_way, self._most_bytes)
             if parcels is not None and self._short.commit(parcels, records):
                 self.counts["written"] += sum(parcel.records.count for parcel in parcels)
                 return
-            self._short.hand_over(self._begin_anew)
+            self._short.hand_over(self._begin_anew, anew=not self._fits)
         with self._changed:
             self._begin_transaction()
             for batch in self._under_way:
                 SourceLoop._produce(self, batch)
         super()._commit_transaction(records)
-
-    def _begin_anew(self) -> None:
-        """Let a producer take over. One that was one before could not begin a second time."""
-        self._producer = self._make_producer()
-        super().take_over()
 
     def _has_work(self) -> bool:
         return bool(self._waiting or self._waiting_offsets)

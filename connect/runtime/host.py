@@ -50,7 +50,7 @@ from connect.runtime.spec import (
     TopicsUsed,
 )
 from connect.runtime.tolerance import Tolerance
-from connect.runtime.topics import TopicCreation
+from connect.runtime.topics import SourceTopics
 from connect.traces import format_trace
 from dlq.reporter import DeadLetters, ensure_topic
 
@@ -271,7 +271,7 @@ class Host:
             tolerance=tolerance,
             control=self._control,
             store=store,
-            creation=TopicCreation(self._connector_config if creates else {}, self._admin),
+            topics=SourceTopics(self._connector_config if creates else {}, self._admin),
             commit_interval=self._seconds("offset.flush.interval.ms", 60_000),
             commit_timeout=self._seconds("offset.flush.timeout.ms", 5_000),
             on_state=self._show_paused,
@@ -293,6 +293,7 @@ class Host:
 
     def _source_loop(self, context: SourceContext, **common: Any) -> SourceLoop:
         where = (self._spec.connector, self._spec.task, self._worker, self._connector_config)
+        common["most_bytes"] = clients.batch_bytes(*where)
         transactions = self._spec.transactions
         if transactions is None:
             return SourceLoop(

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import starmap
 from operator import length_hint
@@ -22,7 +23,7 @@ from connect.records import SourceBatch, SourceRecord
 from connect.runtime.control import Control, StoppedError
 from connect.runtime.express import Express, Terms
 from connect.runtime.tolerance import OutageError, Tolerance
-from connect.runtime.topics import TopicCreation
+from connect.runtime.topics import SourceTopics
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,8 @@ class SourceLoop:
         store: OffsetStore,
         commit_interval: float,
         commit_timeout: float,
-        creation: TopicCreation,
+        topics: SourceTopics,
+        most_bytes: int,
         on_state: Callable[[bool], None],
         on_topics: Callable[[set[str]], None],
         express: Terms | None = None,
@@ -90,15 +92,13 @@ class SourceLoop:
         self._make_producer = partial(
             make_producer, self._delivered, every_delivery=self._acknowledge
         )
-        self._producer = self._make_producer()
-        self._express: Express | None = None
-        if express is not None and not self._acknowledge:
-            self._express = Express(express, self._producer, self._queue, lambda: control.stopping)
+        self._most_bytes = most_bytes  # of a record batch
+        self._express_terms = None if self._acknowledge else express
         self._pipeline = pipeline
         self._tolerance = tolerance
         self._control = control
         self._store = store
-        self._creation = creation
+        self._topics = topics
         self._commit_interval = commit_interval
         self._commit_timeout = commit_timeout
         self._on_state = on_state
@@ -115,6 +115,17 @@ class SourceLoop:
             "poll_seconds_max": 0.0, "commits": 0, "commit_failures": 0, "commit_seconds": 0.0,
             "commit_seconds_max": 0.0, "batch_max": 0,
         }  # fmt: skip
+        self._start_producer()
+
+    def _start_producer(self) -> None:
+        """Make it, and the short way past it."""
+        self._producer = self._make_producer(most_bytes=self._most_bytes)
+        self._express: Express | None = None
+        if (terms := self._express_terms) is not None:
+            terms = replace(terms, most_bytes=min(terms.most_bytes, self._most_bytes))
+            self._express = Express(
+                terms, self._producer, self._queue, lambda: self._control.stopping
+            )
 
     # -- life -------------------------------------------------------------------------------
 
@@ -199,17 +210,35 @@ class SourceLoop:
             if self._control.stopping:  # which has cut the waiting short
                 raise StoppedError from None
             raise
+        for topic in {batch.topic for batch in outgoing} - self._seen_topics:
+            self._meet(topic)
+            self._seen_topics.add(topic)
+            self._on_topics(self._seen_topics)
         for batch in outgoing:
-            if batch.topic not in self._seen_topics:
-                self._creation.ensure(batch.topic)
-                self._seen_topics.add(batch.topic)
-                self._on_topics(self._seen_topics)
             self._produce(batch)
         for record in dropped:
             self._task.commit_record(record, None)
         for failure in failures:
             self._task.commit_record(failure.record, None)
         self._note_offsets(records)
+
+    def _meet(self, topic: str) -> None:
+        """Create it if need be, and from now on send no larger batches than it takes.
+
+        It would refuse one as a whole, and what is behind would overtake the records in it.
+        """
+        self._topics.ensure(topic)
+        most = self._topics.most_bytes(topic)
+        if most is not None and most < self._most_bytes:
+            log.info("Record batches have %d bytes at most, as topic %s wants it", most, topic)
+            self._most_bytes = most
+            self._fit_producer()
+
+    def _fit_producer(self) -> None:
+        """Go on with one that makes smaller batches."""
+        self._drain()
+        self._leave_express()
+        self._start_producer()
 
     def _produce(self, batch: Outgoing) -> None:
         self.counts["written"] += len(batch.values)

@@ -1,4 +1,4 @@
-"""Topics: which ones a sink reads, and how a source's are created."""
+"""Topics: which ones a sink reads, how a source's are created, and what they take."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from connect.config.topic_creation import TopicGroup, topic_groups
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 # How often topics that match topics.regex are looked for.
 LOOK_SECONDS = 10.0
 TIMEOUT_SECONDS = 30.0
+# For a broker to say what a topic takes. A source can do without knowing.
+LIMIT_SECONDS = 5.0
 
 
 class Subscription:
@@ -67,10 +70,10 @@ class Subscription:
         self._consumer.subscribe(topics, **self._callbacks)
 
 
-class TopicCreation:
-    """Creates the topics of a source as its `topic.creation.*` groups say.
+class SourceTopics:
+    """The topics of a source, created as its `topic.creation.*` groups say.
 
-    Without such groups it does nothing, and the broker may create topics by itself.
+    Without such groups none is, and the broker may create topics by itself.
     """
 
     def __init__(self, config: Mapping[str, str], make_admin: Callable[[], AdminClient]) -> None:
@@ -105,6 +108,19 @@ class TopicCreation:
                 f"topic.creation.groups: {error.args[0].str()}"
             ) from error
         log.info("Created topic %s by group %s of topic.creation.groups", topic, group.name)
+
+    def most_bytes(self, topic: str) -> int | None:
+        """How large a record batch it takes; None if that can't be told."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        asked = self._admin.describe_configs([resource], request_timeout=LIMIT_SECONDS)
+        try:
+            return int(asked[resource].result(LIMIT_SECONDS)["max.message.bytes"].value)
+        except KafkaException as error:  # it is not there yet, or asking is not allowed
+            reason = error.args[0].str()
+        except TimeoutError:
+            reason = "no answer came in time"
+        log.debug("How large a batch topic %s takes is not known: %s", topic, reason)
+        return None
 
     def _group_of(self, topic: str) -> TopicGroup | None:
         for group, include, exclude in self._groups:

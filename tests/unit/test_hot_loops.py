@@ -282,7 +282,7 @@ def test_calls_of_a_transaction_that_goes_the_short_way():
 
     def packed():
         assert sum(total_bytes(batch.values) for batch in batches) > 100_000
-        parcels = transactions.pack(batches)
+        parcels = transactions.pack(batches, 1_000_000)
         assert sum(parcel.records.count for parcel in parcels) == 10 * COUNT
         return parcels
 

@@ -289,7 +289,6 @@ def express_terms(
         servers = _addresses(config["bootstrap.servers"])
     except ValueError:  # librdkafka says what is wrong with it
         return None
-    sizes = [int(config.get(key, _BATCH_SIZE)) for key in ("batch.size", "message.max.bytes")]
     # What comes back, of requests under way and the next, must find room in the producer.
     parcels = MOST_UNDER_WAY + 1
     room = 1024 * int(config.get("queue.buffering.max.kbytes", 1024 * 1024))
@@ -299,9 +298,21 @@ def express_terms(
         client_id=config["client.id"],
         acks=-1 if config["acks"] == "all" else 1,
         answer_seconds=int(config.get("socket.timeout.ms", 30_000)) / 1000,
-        most_bytes=min(room // parcels, *sizes),
+        most_bytes=min(room // parcels, _batch_bytes(config)),
         most_records=min(places // parcels, MOST_RECORDS),
     )
+
+
+def batch_bytes(
+    name: str, task: int, worker: Mapping[str, str], connector: Mapping[str, str]
+) -> int:
+    """How large a record batch of a source's producer may be."""
+    settings = _producer_settings(_source_client(name, task), worker, connector)
+    return _batch_bytes(librdkafka_settings(settings))
+
+
+def _batch_bytes(config: Mapping[str, Any]) -> int:
+    return min(int(config.get(key, _BATCH_SIZE)) for key in ("batch.size", "message.max.bytes"))
 
 
 def _addresses(servers: str) -> tuple[tuple[str, int], ...]:
@@ -351,19 +362,23 @@ def source_producer(
     undelivered: Callable[..., None],
     *,
     every_delivery: bool,
+    most_bytes: int | None = None,
 ) -> Producer:
     """The producer of a source task. `undelivered` hears of records that could not be written.
 
     Callbacks for records that were written come only with `every_delivery`: a call for each costs
-    a third of the throughput.
+    a third of the throughput. With `most_bytes` no record batch is larger, unless one record is.
     """
-    return _producer(
-        _source_client(name, task), worker, connector, _reports(undelivered, every_delivery)
-    )
+    extra = {**_reports(undelivered, every_delivery), **_batches(most_bytes)}
+    return _producer(_source_client(name, task), worker, connector, extra)
 
 
 def _reports(undelivered: Callable[..., None], every_delivery: bool) -> dict[str, Any]:
     return {"on_delivery": undelivered, "delivery.report.only.error": not every_delivery}
+
+
+def _batches(most_bytes: int | None) -> dict[str, Any]:
+    return {} if most_bytes is None else {"batch.size": most_bytes}
 
 
 def exactly_once_producer(
@@ -375,6 +390,7 @@ def exactly_once_producer(
     *,
     every_delivery: bool,
     transactional_id: str,
+    most_bytes: int | None = None,
 ) -> Producer:
     """The producer of an exactly-once source task.
 
@@ -382,6 +398,7 @@ def exactly_once_producer(
     """
     extra = {
         **_reports(undelivered, every_delivery),
+        **_batches(most_bytes),
         "transactional.id": transactional_id,
         "enable.idempotence": True,
         "acks": "all",

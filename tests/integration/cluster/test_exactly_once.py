@@ -92,6 +92,43 @@ def test_values_alone_go_past_the_producer(workers, topic, consume_all):
     workers.any.rest.delete(f"/connectors/{name}")
 
 
+@pytest.mark.parametrize(
+    ("source", "boundary"),
+    [
+        ("BareNumbersSource", "poll"),
+        ("NumbersSource", "poll"),
+        ("NumbersSource", "interval"),
+        ("BoundariesSource", "connector"),
+    ],
+)
+def test_topic_that_takes_small_batches_alone(workers, make_topic, consume_all, source, boundary):
+    """It gets those, and so no transaction fails for a batch that it refuses."""
+    topic = make_topic(config={"max.message.bytes": "5000"})
+    name = f"small-{topic}"
+    config = {"connector.class": source, "topic": topic, "count": "10000", "batch": "1000"}
+    workers.any.create(name, {**config, "transaction.boundary": boundary})
+    expected = [n for n in range(10_000) if boundary != "connector" or n % 20 >= 10]
+    read = bare_numbers if source == "BareNumbersSource" else numbers
+    assert read(consume_all(topic, len(expected), timeout=90)) == expected
+    assert [t["state"] for t in workers.any.status(name)["tasks"]] == ["RUNNING"]
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
+@pytest.mark.parametrize("boundary", ["poll", "interval"])
+def test_topic_that_takes_small_batches_alone_comes_late(
+    workers, make_topic, topic, consume_all, boundary
+):
+    """The producer is long at work; a new one takes its place between two transactions."""
+    small, name = make_topic(config={"max.message.bytes": "5000"}), f"late-{topic}"
+    config = {"topic": topic, "second.topic": small, "count": "10000", "batch": "500"}
+    interval = {"transaction.boundary": boundary, "transaction.boundary.interval.ms": "2000"}
+    workers.any.create(name, {"connector.class": "TurningSource", **config, **interval})
+    assert numbers(consume_all(topic, 5000, timeout=90)) == [*range(5000)]
+    assert numbers(consume_all(small, 5000, timeout=90)) == [*range(5000, 10_000)]
+    assert [t["state"] for t in workers.any.status(name)["tasks"]] == ["RUNNING"]
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
 def said(worker, name, words):
     """Whether a connector's task has."""
     return any(words in line for line in worker.log_text().splitlines() if f"[{name}|" in line)

@@ -7,7 +7,7 @@ import pytest
 
 from connect.cluster.kafka_log import KafkaLog, LogTopic
 from connect.runtime import clients
-from connect.runtime.topics import TopicCreation
+from connect.runtime.topics import SourceTopics
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def test_a_source_creates_its_topics_with_one_client(kafka, admins):
         "topic.creation.default.replication.factor": "1",
         "topic.creation.default.partitions": "1",
     }
-    creation = TopicCreation(
+    topics = SourceTopics(
         config, lambda: clients.admin_client("c", {"bootstrap.servers": kafka}, {})
     )
     names = [f"created-{uuid.uuid4().hex[:8]}" for _ in range(3)]
     for name in names:
-        creation.ensure(name)
+        topics.ensure(name)
     assert len(admins) == 1
     assert set(names) <= admins[0].list_topics(timeout=10).topics.keys()
 

@@ -7,7 +7,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import orjson
 import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from connect.pipeline import Outgoing
 from connect.runtime import clients, express, wire
@@ -21,6 +23,7 @@ from tests.support.worker import standalone
 PLUGINS = Path(__file__).parents[2] / "support" / "plugins"
 COUNT = 1000  # in a batch
 NOW = 1_700_000_000_000
+TEXT = "org.apache.kafka.connect.storage.StringConverter"
 FIRST = 1  # the first batch of a topic goes by the producer
 
 
@@ -218,13 +221,33 @@ def test_what_the_broker_refuses_comes_back(lane, make_topic):
     assert lane.queued == FIRST + 2
 
 
-def test_source_whose_batches_the_broker_refuses(connect, kafka, make_topic):
-    """Its records are there: what is too large together gets through one by one."""
+@pytest.mark.parametrize("name", ["BareNumbersSource", "NumbersSource"])
+def test_topic_that_takes_small_batches_alone(connect, kafka, make_topic, name):
+    """It gets those, by either way, and so nothing overtakes a batch that was refused."""
     topic = make_topic(config={"max.message.bytes": "5000"})
+    source = {"connector.class": name, "topic": topic, "batch": 1000, "count": 20_000}
+    connect(f"small-batches-{name}", {**source, "key.converter": TEXT})
+    found = consume_all(kafka, topic, 20_000, timeout=60)
+    values = [orjson.loads(m.value()) for m in found]
+    assert [int(v["n"] if isinstance(v, dict) else v) for v in values] == [*range(20_000)]
+
+
+def test_topic_that_suddenly_takes_smaller_batches(worker, connect, kafka, topic):
+    """What is too large together gets through one by one, and nothing is lost."""
     source = {"connector.class": "BareNumbersSource", "topic": topic, "batch": 1000}
-    connect("large-batches", {**source, "count": 3000})
-    found = consume_all(kafka, topic, 3000, timeout=60)
-    assert [int(m.value().strip(b'"')) for m in found] == [*range(3000)]
+    connect("smaller-batches", {**source, "count": 10_000, "pause.ms": 200})
+    consume_all(kafka, topic, 2000, timeout=60)  # the second went the short way
+    alter_topic(kafka, topic, "max.message.bytes", "5000")
+    found = consume_all(kafka, topic, 10_000, timeout=60)
+    assert sorted(int(m.value().strip(b'"')) for m in found) == [*range(10_000)]
+    assert "Batches go by the producer" in worker.log_text()
+
+
+def alter_topic(bootstrap, topic, key, value):
+    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.incremental_alter_configs([resource])[resource].result(30)
 
 
 @pytest.fixture(scope="module")

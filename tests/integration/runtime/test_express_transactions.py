@@ -51,7 +51,7 @@ class Way:
     def write(self, *batches, offset=b"0"):
         """A transaction. Whether it went the short way."""
         records = [(b"place", offset)]
-        parcels = self.short.pack(batches)
+        parcels = self.short.pack(batches, 1_000_000)
         if parcels is not None and self.short.commit(parcels, records):
             return True
         self.short.hand_over(self.take)
@@ -215,7 +215,7 @@ def test_who_was_replaced_writes_nothing(way, kafka, topic):
 
 def test_who_was_replaced_in_the_middle_of_a_transaction(way, kafka, topic):
     """Neither what it had sent counts, nor what it sends yet."""
-    way.short._write_where_it_belongs(way.short.pack([batch(topic, 0)]), [])
+    way.short._write_where_it_belongs(way.short.pack([batch(topic, 0)], 1_000_000), [])
     with successor_of(way) as successor:
         successor.begin_transaction()
         successor.produce(topic, b"-2")
@@ -352,7 +352,7 @@ def test_what_the_broker_refuses(way, kafka, make_topic, offsets):
 
 def test_what_is_given_up_hides_nothing(way, kafka, topic):
     """Readers don't wait for the end of a transaction that has none."""
-    way.short._write_where_it_belongs(way.short.pack([batch(topic, 0)]), [])
+    way.short._write_where_it_belongs(way.short.pack([batch(topic, 0)], 1_000_000), [])
     way.short.abandon(10)
     topics.produce(kafka, topic, [b"-1"])
     assert numbers(consume_all(kafka, topic, 1)) == [-1]

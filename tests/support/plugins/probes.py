@@ -104,6 +104,24 @@ class BareNumbersSource(NumbersSource):
     task_class = BareNumbersTask
 
 
+class TurningTask(NumbersTask):
+    """Sends the second half of the numbers elsewhere."""
+
+    def poll(self):
+        records = super().poll()
+        for record in records or ():
+            if record.value["n"] >= self.config["count"] // 2:
+                record.topic = self.config["second.topic"]
+        return records
+
+
+class TurningSource(NumbersSource):
+    task_class = TurningTask
+    config_def = NumbersSource.config_def.including(
+        ConfigDef().define("second.topic", doc="Where to, later.")
+    )
+
+
 class GreedySource(NumbersSource):
     """Makes as many tasks as it likes."""
 
