@@ -15,6 +15,7 @@ import atexit
 import contextlib
 import errno
 import importlib
+import logging
 import os
 import pickle
 import select
@@ -29,9 +30,11 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NoReturn
 
-from connect.errors import WorkerStateError
+from connect.errors import ConnectError, WorkerStateError
 from connect.plugins.builtin import builtin_plugins
 from connect.runtime.memory import share, tune_allocation
+
+log = logging.getLogger(__name__)
 
 # What every task needs, and the smallest connectors.
 _PRELOAD = (
@@ -154,7 +157,16 @@ def load() -> None:
     for name in _PRELOAD:
         importlib.import_module(name)
     builtin_plugins()
+    _rehearse()
     share()
+
+
+def _rehearse() -> None:
+    try:
+        # By its name: it needs the host, which needs this module.
+        importlib.import_module("connect.runtime.rehearsal").rehearse()
+    except ConnectError as error:
+        log.warning("Tasks will take more memory than they need to: %s", error)
 
 
 def serve(handle: int) -> NoReturn:

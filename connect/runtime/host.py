@@ -91,11 +91,13 @@ def run_task(line: Connection, spec: TaskSpec) -> None:
     run_host(spec, control, limited=True)
 
 
-def run_host(spec: TaskSpec, control: Control, *, limited: bool) -> None:
+def run_host(
+    spec: TaskSpec, control: Control, *, limited: bool, metrics_seconds: float = METRICS_SECONDS
+) -> None:
     """Run one task in this thread and tell the worker if it fails."""
     host = None
     try:
-        host = Host(spec, control, limited=limited)
+        host = Host(spec, control, limited=limited, metrics_seconds=metrics_seconds)
         host.run()
     except BaseException as raised:  # whatever it was, the worker must learn it
         error = raised if host is None else host.limits.explain(raised)
@@ -127,7 +129,9 @@ def find_connector(plugins: Plugins, kind: Kind, config: Mapping[str, str]) -> P
 class Host:
     """One task with everything around it: its loop, pipeline, clients and limits."""
 
-    def __init__(self, spec: TaskSpec, control: Control, *, limited: bool) -> None:
+    def __init__(
+        self, spec: TaskSpec, control: Control, *, limited: bool, metrics_seconds: float
+    ) -> None:
         self._spec = spec
         self._control = control
         self._connector_config, self._config = resolve(
@@ -141,6 +145,7 @@ class Host:
             self._limit("task.call.timeout.ms") if limited else None,
             lambda reason: control.tell(Failed(reason)),
         )
+        self._metrics_seconds = metrics_seconds
         self._counts = ErrorCounts()
         self._pipeline_spec = PipelineSpec(
             spec.connector, spec.task, self._connector_config, self._worker, spec.plugins
@@ -348,7 +353,7 @@ class Host:
     ) -> None:
         last: dict[str, float] = {}
         window = Window()
-        while not self._control.wait(METRICS_SECONDS):
+        while not self._control.wait(self._metrics_seconds):
             counted = measure()
             values = {
                 **counted,

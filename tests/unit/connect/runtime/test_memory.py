@@ -51,6 +51,13 @@ def test_what_a_child_makes_lies_on_pages_of_its_own():
     assert weigh(gaps, made) - weigh(gaps, "pass") < 600
 
 
+def test_a_task_shares_what_others_have_learned_before():
+    """Which method a name means, and how an instruction is best done, is noted once for all."""
+    loads = "from connect.runtime.rehearsal import rehearse; from connect.runtime.memory import *\n"
+    rehearsed = weigh(f"{loads}rehearse(); share()", "rehearse()")
+    assert rehearsed < weigh(f"{loads}share()", "rehearse()") * 0.95
+
+
 def test_what_is_shared_is_as_it_was():
     """It can be called, changed and collected around."""
     script = (
