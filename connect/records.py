@@ -168,18 +168,17 @@ class SinkBatch:
         columns: Columns | None,
         make: Callable[[], list[SinkRecord]],
         topic: str | None = None,
+        records: list[SinkRecord] | None = None,
     ) -> None:
         self.columns = columns
         self.topic = topic
         self._count = count
         self._make = make
-        self._records: list[SinkRecord] | None = None
+        self._records = records
 
     @classmethod
     def of(cls, records: list[SinkRecord]) -> SinkBatch:
-        batch = cls(len(records), None, list)
-        batch._records = records
-        return batch
+        return cls(len(records), None, list, None, records)
 
     def __len__(self) -> int:
         return self._count

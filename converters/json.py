@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -57,6 +58,11 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
 _split_envelope = msgspec.json.Decoder(_Envelope).decode
 _decode: Callable[[bytes | None], Any] = msgspec.json.Decoder().decode  # type: ignore[assignment]
 _encode = msgspec.json.Encoder().encode
+_NULL = SchemaAndValue(None, None)
+# The same without a function in Python, for the one record that somebody waits for.
+_pair: Callable[[tuple[Schema | None, Any]], SchemaAndValue] = partial(
+    tuple.__new__, SchemaAndValue
+)
 
 
 class JsonConverter(AlsoForHeaders):
@@ -139,6 +145,13 @@ class JsonConverter(AlsoForHeaders):
     def to_connect(
         self, topic: str, data: bytes | None, headers: RawHeaders = ()
     ) -> SchemaAndValue:
+        if data is None:
+            return _NULL
+        if not self._enveloped:
+            try:
+                return _pair((None, _decode(data)))
+            except UNUSUAL:
+                pass
         schemas, values = self.to_connect_batch(topic, [data], [headers])
         return SchemaAndValue(schemas[0], values[0])
 

@@ -114,6 +114,8 @@ def _any(value: Any) -> str:
     kind = type(value)
     if kind is str:
         return value  # type: ignore[no-any-return]
+    if kind is float and 1e-3 <= value < 1e7:  # most are, and need not be looked up
+        return repr(value)
     write = _BY_KIND.get(kind)
     if write is not None:
         return write(value)
@@ -128,8 +130,24 @@ def _list(value: Iterable[Any]) -> str:
 
 
 def _map(value: Mapping[Any, Any]) -> str:
-    order = _hash_map_order(tuple(value), longs=True)
-    return "{" + ", ".join([f"{_any(k)}={_any(value[k])}" for k in order]) + "}"
+    order, form = _layout(tuple(value))
+    texts = [v if type(v := value[k]) is str else _any(v) for k in order]
+    return form % tuple(texts)
+
+
+def _layout(keys: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
+    """In which order a map's values are printed, and what stands around them."""
+    known = _layouts.get(keys)
+    if known is None:
+        if len(_layouts) >= _MOST_ORDERS:
+            _layouts.clear()
+        order = _hash_map_order(keys, longs=True)
+        names = [_any(key).replace("%", "%%") for key in order]
+        known = order, "{" + ", ".join([f"{name}=%s" for name in names]) + "}"
+        # Equal keys of another type, such as True and 1, are printed in another way.
+        if {*map(type, keys)} <= {str}:
+            _layouts[keys] = known
+    return known
 
 
 def _boolean(value: bool) -> str:
@@ -216,6 +234,7 @@ _BY_KIND: dict[type, Writer] = {
 # Most topics have few shapes of map, so the order of their keys is worked out once.
 _MOST_ORDERS = 10_000
 _orders: dict[tuple[bool, tuple[Any, ...]], tuple[Any, ...]] = {}
+_layouts: dict[tuple[Any, ...], tuple[tuple[Any, ...], str]] = {}  # of texts as keys
 
 
 def _hash_map_order(keys: tuple[Any, ...], *, longs: bool) -> tuple[Any, ...]:

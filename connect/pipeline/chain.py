@@ -36,6 +36,9 @@ class Step:
             return record
         return self.transform.apply(record)
 
+    def took(self, seconds: float) -> None:
+        self.seconds += seconds
+
     def apply_batch(self, records: Sequence[Any]) -> list[Any]:
         if self.predicate is None:
             return self.transform.apply_batch(records)
@@ -56,6 +59,10 @@ class _Fused:
         self.steps = steps
         # By a schema's identity; the entry holds the schema, so its id can't pass to another.
         self._plans: dict[int, tuple[Schema | None, _FusedPlan | None]] = {}
+
+    def took(self, seconds: float) -> None:
+        for step in self.steps:
+            step.seconds += seconds / len(self.steps)
 
     def fits(self, records: Sequence[Any]) -> bool:
         """Whether these records, judged by the first, are better done together than in steps."""
@@ -82,6 +89,19 @@ class _Fused:
             record.value = value
             record.value_schema = new_schema
         return result
+
+    def apply(self, record: Any) -> Any:
+        value = record.value
+        plan = None if value is None else self._plan(record.value_schema)
+        if plan is None:
+            return self._apply(record)
+        record.value_schema, copies, changes = plan
+        if copies:
+            value = {**value}
+        for change in changes:
+            value = change(value, record)
+        record.value = value
+        return record
 
     def _apply(self, record: Any) -> Any:
         for step in self.steps:
@@ -145,6 +165,18 @@ class Chain:
         except Exception:  # noqa: BLE001 - whoever raised is found again, record by record
             return self._singly(len(records), build_one)
 
+    def run_one(self, record: Any) -> Any:
+        """A record that comes alone; None if it is dropped. Whoever fails, raises."""
+        started = perf_counter()
+        for stage in self._stages:
+            record = stage.apply(record)
+            now = perf_counter()
+            stage.took(now - started)
+            if record is None:
+                break
+            started = now
+        return record
+
     def edit_columns(self, columns: Columns, count: int) -> Columns | None:
         """What all steps make of these columns; None if there is one that wants records."""
         return self._edit(self.steps, columns, count)
@@ -179,10 +211,7 @@ class Chain:
             for part in parts:
                 started = perf_counter()
                 records = part.apply_batch(records)
-                took = perf_counter() - started
-                steps = part.steps if isinstance(part, _Fused) else [part]
-                for step in steps:
-                    step.seconds += took / len(steps)
+                part.took(perf_counter() - started)
                 if not all(records):
                     if places is None:
                         places = list(range(count))

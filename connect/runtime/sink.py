@@ -115,6 +115,7 @@ class SinkLoop:
         self._pending: list[SinkRecord] = []  # to be put again
         self._messages: list[Any] = []  # the batch under way, for reports
         self._earlier: list[Any] = []  # the one before: a task may be writing it still
+        self._alone = False  # whether the last message came without others
         self._reported: dict[_Place, Future[None]] = {}  # of that batch, by the task itself
         self._retry_at = 0.0
         self._retry_delay = RETRY_SECONDS
@@ -209,11 +210,16 @@ class SinkLoop:
         wait = min(IDLE_SECONDS, max(0.0, self._next_commit - now))
         if self._pending:
             wait = min(wait, max(0.0, self._retry_at - now))
-        first = self._consumer.poll(wait)
-        if first is None:
-            return []
-        messages = [first, *self._consumer.consume(self._batch - 1, 0)]
-        if any(map(type(first).error, messages)):
+        messages: list[Any] = self._consumer.consume(self._batch, 0) if self._alone else []
+        if not messages:
+            first = self._consumer.poll(wait)
+            if first is None:
+                return []
+            messages = [first]
+            if not self._alone:  # who comes alone need not wait until others are looked for
+                messages += self._consumer.consume(self._batch - 1, 0)
+        self._alone = len(messages) == 1
+        if any(map(type(messages[0]).error, messages)):
             for message in messages:
                 if (error := message.error()) is not None:
                     _raise_unless_passing(error)

@@ -20,6 +20,7 @@ from connect import (
     TopicPartition,
 )
 from connect.data.java_lines import java_lines, java_lines_of
+from connect.data.java_text import java_text
 
 _BYTES = (bytes, bytearray, memoryview)
 
@@ -90,10 +91,10 @@ class FileStreamSinkTask(SinkTask):
 
     def _write(self, data: bytes) -> None:
         assert self._fd is not None
-        left = memoryview(data)
         try:
-            while left:
-                left = left[os.write(self._fd, left) :]
+            written = os.write(self._fd, data)
+            while written < len(data):
+                written += os.write(self._fd, memoryview(data)[written:])
         except OSError as error:
             raise ConnectError(
                 f"Cannot write to {self._name}: {error.strerror}. The records are not lost: they "
@@ -102,6 +103,8 @@ class FileStreamSinkTask(SinkTask):
 
 
 def _lines(records: Sequence[SinkRecord]) -> bytes:
+    if len(records) == 1:
+        return _line(records[0])
     values = [record.value for record in records]
     kinds = set(map(type, values))
     if kinds == {str}:
@@ -109,12 +112,14 @@ def _lines(records: Sequence[SinkRecord]) -> bytes:
     schemas = [record.value_schema for record in records]
     if kinds == {dict} or not any(issubclass(kind, _BYTES) for kind in kinds):
         return _encode(java_lines(values, schemas))
-    return b"".join(
-        bytes(value) + b"\n"
-        if isinstance(value, _BYTES)
-        else _encode(java_lines([value], [schema]))
-        for value, schema in zip(values, schemas, strict=True)
-    )
+    return b"".join([*map(_line, records)])
+
+
+def _line(record: SinkRecord) -> bytes:
+    value = record.value
+    if isinstance(value, _BYTES):
+        return bytes(value) + b"\n"
+    return _encode(java_text(value, record.value_schema) + "\n")
 
 
 def _encode(text: str) -> bytes:

@@ -219,6 +219,13 @@ def test_a_batch_with_poison_is_freed_without_the_collector(run):
         gc.enable()
 
 
+def test_calls_of_a_record_that_comes_alone():
+    """From its message to its line, with three transforms: few, because none is warm."""
+    pipeline, one = sink(SINK), messages()[:1]
+    count = calls(lambda: lines_of(pipeline.run_batch(one)[0].records)) * COUNT
+    assert count < 75
+
+
 def test_calls_of_the_file_sink():
     """Lines are printed column by column."""
     records, _ = sink(SINK).run(messages())
