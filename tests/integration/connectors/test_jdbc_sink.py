@@ -9,6 +9,7 @@ import pytest
 from connect import ConnectError, RetriableError, Schema, TopicPartition
 from connect.testing import SinkHarness
 from connectors.jdbc.sink import JdbcSinkConnector
+from tests.support.waiting import wait_for
 
 KEY = Schema.struct().field("id", Schema.INT64).build()
 SMALL = Schema.struct().field("id", Schema.INT64).field("name", Schema.OPTIONAL_STRING).build()
@@ -180,11 +181,12 @@ def test_lost_connection_is_retried_without_loss(database):
     """A connection that the server ends is made anew, and the batch written once."""
     with SinkHarness(JdbcSinkConnector, upserting(database, retry_backoff_ms=10)) as sink:
         put_keyed(sink, [(1, "a")])
-        kill = (
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        others = (
+            "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        assert query(database, kill) == [(True,)]
+        assert query(database, f"SELECT pg_terminate_backend(pid) {others}") == [(True,)]
+        # It is told to end, and may do some work before it hears of it.
+        wait_for(lambda: not query(database, f"SELECT pid {others}"), "the connection to end")
         put_keyed(sink, [(2, "b")])
     assert sink.retries == 1
     assert query(database, "SELECT id FROM test ORDER BY id") == [(1,), (2,)]
