@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr, suppress
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
@@ -80,6 +80,9 @@ def _run(spec: TaskSpec) -> None:
         ours.send(spec)
         _until_it_idles(ours)
         ours.send(Stop())
+    except BaseException:
+        ours.close()  # which ends it as well, with less grace
+        raise
     finally:
         for thread in {*threading.enumerate()} - threads:
             thread.join(_SECONDS)
@@ -96,10 +99,11 @@ def _native_threads() -> int:
 
 
 def _play(line: Connection) -> None:
-    spec = line.recv()
-    control = Control(line, on_lost=lambda: None)
-    run_host(spec, control, limited=False, metrics_seconds=_METRICS_SECONDS)
-    control.close()
+    with line, suppress(EOFError, OSError):  # who has called for it has gone
+        spec = line.recv()
+        control = Control(line, on_lost=lambda: None)
+        run_host(spec, control, limited=False, metrics_seconds=_METRICS_SECONDS)
+        control.close()
 
 
 def _until_it_idles(line: Connection) -> None:

@@ -49,6 +49,19 @@ def test_it_logs_apart(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_ctrl_c_ends_it_at_once(monkeypatch):
+    """Who waits for it is interrupted, and the task has ended then."""
+    threads = threading.active_count()
+
+    def interrupted(_line):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rehearsal, "_until_it_idles", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rehearsal.rehearse()
+    assert threading.active_count() == threads
+
+
 def test_a_task_that_fails_is_told(monkeypatch, tmp_path):
     """Its reason is the error's, and its threads have ended all the same."""
     threads = threading.active_count()
