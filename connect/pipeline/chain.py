@@ -95,12 +95,13 @@ class _Fused:
         plan = None if value is None else self._plan(record.value_schema)
         if plan is None:
             return self._apply(record)
-        record.value_schema, copies, changes = plan
+        schema, copies, changes = plan
         if copies:
             value = {**value}
         for change in changes:
             value = change(value, record)
         record.value = value
+        record.value_schema = schema
         return record
 
     def _apply(self, record: Any) -> Any:

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connect import DataError
+from connect import DataError, Schema, Transformation
 from connect.data.java_lines import java_lines
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
+from connect.pipeline.chain import Chain, Step
+from connect.plugin import ValueEdit
 from connectors.file.sink import _lines
 from converters.string import StringConverter
 from tests.unit.connect.pipeline.test_columns import (
@@ -120,6 +122,28 @@ def test_what_is_in_memory_already_is_not_changed():
         found, _failures = made.run_records([message(b"")])
         assert found.records[0].value["place"] == "here"
     assert shared == order()
+
+
+class Looking(Transformation):
+    """Tells which schema the record has while it is changed, and gives it another."""
+
+    def apply(self, record):
+        raise AssertionError("it is done together with its neighbour")
+
+    def value_edit(self, schema):
+        changed = Schema.struct("changed").build()
+        return ValueEdit(changed, lambda v, r: {**v, "had": r.value_schema}, in_place=False)
+
+
+def test_transforms_see_the_record_as_in_a_batch():
+    spec = PipelineSpec("c", 0, JSON)
+    parts = pipeline(JSON).parts
+    parts.chain = Chain([Step(name, Looking(), "Looking") for name in "ab"], spec.retry())
+    made = SinkPipeline(spec, spec.retry(), parts)
+    (expected,), _ = made.run([message(order())])
+    (found,) = made.run_records([message(order())])[0].records
+    assert (found.value["had"], found.value_schema.name) == (None, "changed")
+    assert found.value == expected.value
 
 
 def test_time_is_counted_at_each_stage():
