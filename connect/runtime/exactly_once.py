@@ -119,8 +119,8 @@ class ExactlyOnceLoop(SourceLoop):
         ExactlyOnceLoop.take_over(self)
 
     def _start_producer(self) -> None:
+        self._fits = True  # first: meanwhile another thread may find that it does not
         super()._start_producer()
-        self._fits = True
 
     # -- sending ----------------------------------------------------------------------------
 

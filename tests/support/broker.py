@@ -10,6 +10,8 @@ from penstock.stack.guard import Guard
 from penstock.stack.java import find_java
 from penstock.stack.kafka import KafkaOptions
 from penstock.stack.process import Launch, Process, free_port, start
+from tests.support.processes import stands_still
+from tests.support.waiting import wait_for
 
 
 class Broker:
@@ -32,6 +34,7 @@ class Broker:
     def freeze(self) -> None:
         """It keeps its connections and does nothing."""
         os.kill(self._process.pid, signal.SIGSTOP)
+        wait_for(lambda: stands_still(self._process.pid), "the broker to stand still")
 
     def thaw(self) -> None:
         os.kill(self._process.pid, signal.SIGCONT)

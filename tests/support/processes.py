@@ -55,6 +55,13 @@ def alive(pid: int) -> bool:
     return fields is not None and fields[0] not in "ZX"
 
 
+def stands_still(pid: int) -> bool:
+    """Whether SIGSTOP has reached all of its threads: until then some go on working."""
+    threads = [int(each.name) for each in Path(f"/proc/{pid}/task").iterdir()]
+    states = [fields[0] for each in threads if (fields := stat(each)) is not None]
+    return set(states) <= {*"TZX"}
+
+
 def is_task(pid: int) -> bool:
     """A task process is a child of the fork server, which itself is a child of the worker."""
     fields = stat(pid)
