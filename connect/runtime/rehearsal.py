@@ -79,11 +79,9 @@ def _run(spec: TaskSpec) -> None:
         threading.Thread(target=_play, args=(theirs,), daemon=True).start()
         ours.send(spec)
         _until_it_idles(ours)
-        ours.send(Stop())
-    except BaseException:
-        ours.close()  # which ends it as well, with less grace
-        raise
     finally:
+        with suppress(OSError):  # it has failed, and is gone
+            ours.send(Stop())
         for thread in {*threading.enumerate()} - threads:
             thread.join(_SECONDS)
         ours.close()
