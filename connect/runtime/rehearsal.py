@@ -75,13 +75,15 @@ def _run(spec: TaskSpec) -> None:
     """The worker's part is played here, so that Ctrl-C finds the one who minds it."""
     threads, native = set(threading.enumerate()), _native_threads()
     ours, theirs = Pipe()
+    task = threading.Thread(target=_play, args=(theirs,), daemon=True)
+    task.start()
     try:
-        threading.Thread(target=_play, args=(theirs,), daemon=True).start()
         ours.send(spec)
         _until_it_idles(ours)
     finally:
         with suppress(OSError):  # it has failed, and is gone
             ours.send(Stop())
+        task.join(_SECONDS)  # first: until then it may start others
         for thread in {*threading.enumerate()} - threads:
             thread.join(_SECONDS)
         ours.close()
