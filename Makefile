@@ -1,6 +1,10 @@
 # Everything one runs here. `make help` lists it.
 
-PYTHON ?= python3
+# Since 3.12 a task takes a third of the memory. So the Python that the images have is taken where there
+# is one, then a newer one, then whatever python3 is; PYTHON=… names another. pyenv keeps them apart.
+PYTHONS := $(foreach each,3.12 3.13 3.14,python$(each) $(wildcard $(PYENV_ROOT)/versions/$(each).*/bin/python$(each)))
+WORKING = for each in $(PYTHONS); do $$each -c 'import ensurepip' 2> /dev/null && echo $$each && break; done
+PYTHON ?= $(or $(shell $(WORKING)),python3)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
