@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import comb
 from pathlib import Path
 from statistics import median
 
@@ -22,6 +23,8 @@ from penstock.errors import UserError
 LOOK_SECONDS = 0.01  # between two looks at how far a side is
 # So many times as many rounds, at most, for a row that has rounds on both sides of its goal.
 MORE_ROUNDS = 3
+# What is rarer than that by chance, is no chance.
+_BY_CHANCE = 0.05
 RUN_SECONDS = 300.0  # when a run counts as stuck
 
 
@@ -79,6 +82,21 @@ class Row:
     @property
     def met(self) -> bool:
         return bool(self.ours) and self.goal.met(self.ratio)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the goal is met; or that both sides are even, where ours was to be no worse.
+
+        Where neither is better, half of the rounds lie beyond 1 by chance. So that many must be
+        worse as chance alone has it in one case of twenty.
+        """
+        if self.met:
+            return "met"
+        rounds, worse = len(self.ours), sum(not self.goal.met(ratio) for ratio in self.ratios)
+        chance = sum(comb(rounds, more) for more in range(worse, rounds + 1)) / 2**rounds
+        if self.goal.limit == 1 and worse < rounds and chance > _BY_CHANCE:
+            return "even"
+        return "MISSED"
 
     def wants_more(self, rounds: int) -> bool:
         """Whether there are too few rounds: of so many that are wanted, or to tell if it is met."""

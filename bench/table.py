@@ -34,7 +34,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.ratio:.2f}",
         f"{min(row.ratios):.2f}-{max(row.ratios):.2f}",
         str(row.goal),
-        "met" if row.met else "MISSED",
+        row.verdict,
         *(_middle([s.cpu for s in side]) for side in (row.theirs, row.ours)),
         *(_middle([s.memory for s in side]) for side in (row.theirs, row.ours)),
     )

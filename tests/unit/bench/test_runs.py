@@ -5,9 +5,12 @@ import pytest
 from bench.runs import Goal, Row, Sample
 
 
-def row(*ratios):
-    """A row with these rounds, whose goal is three times the other side's."""
-    made = Row("work", "title", Goal(3.0))
+THREE_TIMES = Goal(3.0)
+
+
+def row(*ratios, goal=THREE_TIMES):
+    """A row with these rounds, whose goal is three times the other side's unless said otherwise."""
+    made = Row("work", "title", goal)
     made.theirs = [Sample(1.0) for _ in ratios]
     made.ours = [Sample(ratio) for ratio in ratios]
     return made
@@ -36,3 +39,24 @@ def test_the_median_of_all_rounds_decides():
     assert row(2.9, 2.8, 3.1, 3.2, 3.3).met
     assert not row(2.9, 2.8, 3.1, 2.7, 3.3).met
     assert not row().met
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict"),
+    [
+        ([0.9, 1.1, 0.95], "met"),
+        ([1.2, 1.1, 0.9], "even"),
+        ([1.01, 1.02, 1.01], "MISSED"),
+        ([0.8, 0.9, 1.1, 1.1, 1.2, 1.3, 0.9, 1.2, 1.1], "even"),
+        ([0.9, 1.1, 1.1, 1.1, 1.2, 1.3, 1.1, 1.2, 1.1], "MISSED"),
+    ],
+)
+def test_no_worse_is_missed_only_if_more_rounds_are_worse_than_chance_explains(ratios, verdict):
+    """Neither side is better where rounds lie on both sides of 1 as a coin would have it."""
+    assert row(*ratios, goal=Goal(1.0, at_least=False)).verdict == verdict
+
+
+def test_other_goals_are_met_or_missed():
+    """Three times as much is not even with less."""
+    assert row(2.9, 2.9, 3.1).verdict == "MISSED"
+    assert row(2.9, 3.1, 3.1).verdict == "met"
