@@ -10,7 +10,10 @@ from connect.data.schema import Schema
 
 
 class Columns(NamedTuple):
-    """Values that are structs of one schema, or maps with the same keys: a column a field."""
+    """Structs of one schema, or maps with the same keys in the same order: a column a field.
+
+    Sinks get one field at least: without any nobody could tell how many values there are.
+    """
 
     schema: Schema | None
     fields: dict[str, Sequence[Any]]

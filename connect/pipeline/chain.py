@@ -179,7 +179,10 @@ class Chain:
         return record
 
     def edit_columns(self, columns: Columns, count: int) -> Columns | None:
-        """What all steps make of these columns; None if there is one that wants records."""
+        """What all steps make of these columns; None if there is one that wants records.
+
+        None as well if no field is left: columns would not tell how many values there are.
+        """
         return self._edit(self.steps, columns, count)
 
     def hoist(self, schema: Schema | None, values: Sequence[Any]) -> Columns | None:
@@ -200,7 +203,7 @@ class Chain:
             fields = edit.columns(fields, count)
             step.seconds += perf_counter() - started
             schema = edit.schema
-        return Columns(schema, fields)
+        return Columns(schema, fields) if fields else None
 
     def _batch(self, records: list[Any]) -> list[Any]:
         places: list[int] | None = None

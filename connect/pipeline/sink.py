@@ -179,7 +179,6 @@ class SinkPipeline:
         keys = self.parts.key.converter.to_connect_batch(topic, raw, [()] * len(raw))
         names, fields = columns.fields.keys(), columns.fields.values()
         values = [dict(zip(names, row, strict=True)) for row in zip(*fields, strict=True)]
-        values = values or [{} for _ in raw]  # of which transforms have left nothing
         headers = [NO_HEADERS] * len(messages)
         found = _columns(topic, messages, keys, ([columns.schema] * len(raw), values), headers)
         return [*starmap(SinkRecord, zip(*found, strict=True))]

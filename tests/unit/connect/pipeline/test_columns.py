@@ -88,17 +88,25 @@ def test_values_of_one_shape_come_as_columns():
     assert [*found.columns.fields] == [*found.records[0].value]
 
 
+def without(*names):
+    """A chain that drops these fields."""
+    config = {key: value for key, value in CHAIN.items() if "renames" not in key}
+    return {**config, "transforms": "shape", "transforms.shape.exclude": ",".join(names)}
+
+
 def test_values_of_which_nothing_is_left_are_empty():
-    """A transform may drop every field."""
-    config = {key: value for key, value in CHAIN.items() if "renames" not in key} | {
-        "transforms": "shape",
-        "transforms.shape.exclude": ",".join(order()),
-    }
-    records, _ = pipeline(config).run(messages(order()))
-    found, _ = pipeline(config).run_batch(messages(order()))
+    """A transform may drop every field: columns would not tell how many values there are."""
+    found = compare(without(*order()), messages(order()))
+    assert found.columns is None
+    assert [record.value for record in found.records] == [{}] * COUNT
+
+
+def test_values_of_which_nothing_was_left_may_get_fields_again():
+    """What steps leave on the way does not matter."""
+    config = {**without(*order()), "transforms": "shape,origin"}
+    found = compare(config, messages(order()))
     assert found.columns is not None
-    assert found.records == records
-    assert found.records[0].value == {}
+    assert java_lines_of(found.columns) == "{origin=here}\n" * COUNT
 
 
 def test_records_of_a_batch_by_columns_are_not_read_again():
@@ -277,6 +285,12 @@ def priced(kind, schema=PRICED, **more):
     return converter.from_connect("t", schema, value)
 
 
+def empty_message():
+    converter = ProtobufConverter()
+    converter.configure({"schema.registry.url": "mock://columns-Protobuf"}, is_key=False)
+    return converter.from_connect("t", Schema.struct("Nothing").build(), {})
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("transforms", ["", "origin", "origin,shape,mask,cast"])
 def test_registered_structs_are_the_same_by_columns(kind, transforms):
@@ -286,6 +300,13 @@ def test_registered_structs_are_the_same_by_columns(kind, transforms):
     found = compare(config, messages(*values))
     assert found.columns is not None
     assert found.columns.schema.name == "order"
+
+
+def test_registered_messages_without_a_field_have_no_columns():
+    """They are empty structs."""
+    found = compare(registered("Protobuf"), messages(empty_message()))
+    assert found.columns is None
+    assert [record.value for record in found.records] == [{}] * COUNT
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -389,3 +410,13 @@ def test_a_fixed_schema_has_columns_too():
 def test_structs_with_something_unusual_have_no_columns(other):
     """They are done one by one, with the same outcome as ever."""
     assert compare(ENVELOPED, messages(enveloped(struct()), other)).columns is None
+
+
+def test_structs_of_which_nothing_is_left_are_empty():
+    """The same with a schema: Java prints Struct{}."""
+    config = ENVELOPED | without(*struct())
+    config["value.converter.schemas.enable"] = "true"
+    found = compare(config, messages(enveloped(struct())))
+    assert found.columns is None
+    assert found.records[0].value_schema.name == "order"
+    assert found.records[0].value == {}

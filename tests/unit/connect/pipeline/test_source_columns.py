@@ -103,6 +103,21 @@ def test_steps_that_want_records_get_them(config):
     assert made
 
 
+@pytest.mark.parametrize("schema", [Schema.STRING, None])
+@pytest.mark.parametrize("envelope", ["true", "false"])
+def test_values_of_which_nothing_is_left_are_messages_too(schema, envelope):
+    """A transform may drop the only field: there are as many messages as values."""
+    config = {
+        **HOIST,
+        "value.converter.schemas.enable": envelope,
+        "transforms": "line,empty",
+        "transforms.empty.type": f"{APACHE}.transforms.ReplaceField$Value",
+        "transforms.empty.exclude": "line",
+    }
+    ([messages], _, _), _ = compare(config, schema=schema)
+    assert len(messages.values) == len(LINES)
+
+
 @pytest.mark.parametrize("config", [PLAIN, INSERT])
 def test_a_null_and_a_value_of_another_type_are_told_as_ever(config):
     """One bad value fails alone, under its own name; a null goes its way."""
