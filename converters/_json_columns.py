@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from connect import DataError, Schema, SerializationError
-from connect.data.columns import Columns, Uniform
+from connect.data.columns import Columns, Uniform, is_constant
 from connect.data.framed import Framed
 from converters import _jackson
 from converters._compiling import UNUSUAL, NotPlainError, RowReader
@@ -163,7 +163,7 @@ class ColumnWriter:
             count = len(values)
             around[-1] += comma + _jackson.dump(name) + b":"
             comma = b","
-            if values[0] is values[-1] and values.count(values[0]) == count:
+            if is_constant(values):
                 around[-1] += write(values[:1])[0]
             else:
                 varying.append(write(values))

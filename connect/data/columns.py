@@ -8,6 +8,10 @@ from typing import Any, NamedTuple
 
 from connect.data.schema import Schema
 
+# Equal values look alike when they are written, but True equals 1, and 0.0 equals -0.0.
+_LOOK_ALIKE = {str, type(None)}
+_IF_OF_ONE_TYPE = {int, bool}
+
 
 class Columns(NamedTuple):
     """Structs of one schema, or maps with the same keys in the same order: a column a field.
@@ -38,6 +42,17 @@ def kind_of(column: Sequence[Any]) -> type | None:
         return column.kind
     kinds = set(map(type, column))
     return kinds.pop() if len(kinds) == 1 else None
+
+
+def is_constant(column: Sequence[Any]) -> bool:
+    """Whether all values are written as the first is. False also where that is not sure."""
+    first, count = column[0], len(column)
+    if column[-1] != first or column[count // 2] != first:
+        return False
+    kind = type(first)
+    if kind in _LOOK_ALIKE:
+        return column.count(first) == count
+    return kind in _IF_OF_ONE_TYPE and column.count(first) == count and kind_of(column) is kind
 
 
 def by_columns(rows: Iterable[tuple[Any, ...]], width: int) -> list[list[Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from connect.data.columns import Columns, by_columns, kind_of
+from connect.data.columns import Columns, by_columns, is_constant, kind_of
 from connect.data.floats import java_text as float_text
 from connect.data.java_text import (
     Writer,
@@ -21,14 +21,12 @@ from connect.data.java_text import (
     _fields,
     _hash_map_order,
     _whole,
+    are_texts,
     writer_for,
 )
 from connect.data.schema import Schema, Type
 
 _BOOLEANS = {True: "true", False: "false"}.__getitem__
-# Equal values are printed alike, but True equals 1, and 0.0 equals -0.0.
-_EQUAL_IF_PRINTED_ALIKE = {str, type(None)}
-_IF_OF_ONE_TYPE = {int, bool}
 # Fewer are printed one by one: a record that comes alone must not wait for what columns take.
 _FEW = 4
 # Between these JSON's digits are Java's; beyond, Java writes an exponent.
@@ -56,6 +54,8 @@ def java_lines_of(columns: Columns) -> str:
 
 def _maps(values: Sequence[Mapping[Any, Any]]) -> str | None:
     keys = tuple(values[0])
+    if not are_texts(keys):
+        return None  # another map's may equal them and be printed in another way
     order = _hash_map_order(keys, longs=True)
     columns = _columns(values, order)
     if columns is None:
@@ -129,16 +129,6 @@ def _are_plain(column: Sequence[float]) -> bool:
     return total == total and min(column) >= _LOW and max(column) < _HIGH  # noqa: PLR0124
 
 
-def _is_constant(column: Sequence[Any]) -> bool:
-    first, count = column[0], len(column)
-    if column[-1] != first or column[count // 2] != first:
-        return False
-    kind = type(first)
-    if kind in _EQUAL_IF_PRINTED_ALIKE:
-        return column.count(first) == count
-    return kind in _IF_OF_ONE_TYPE and column.count(first) == count and kind_of(column) is kind
-
-
 def _joined(
     begin: str, between: str, fields: Iterable[tuple[str, Sequence[Any], Writer]], count: int
 ) -> str:
@@ -151,7 +141,7 @@ def _joined(
     varying: list[tuple[Sequence[Any], Writer]] = []
     for name, column, write in fields:
         around[-1] += f"{name}="
-        if _is_constant(column):
+        if is_constant(column):
             around[-1] += write(column[0])
         else:
             varying.append((column, write))

@@ -14,13 +14,14 @@ import base64
 import datetime as dt
 import decimal
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from connect.data.floats import java_text as float_text
 from connect.data.schema import DATE, DECIMAL, TIME, TIMESTAMP, Schema, Type
 from connect.javalang.calendar import WeekRules, date_of
 
 Writer = Callable[[Any], str]
+T = TypeVar("T")
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -139,14 +140,10 @@ def _layout(keys: tuple[Any, ...]) -> tuple[tuple[Any, ...], str]:
     """In which order a map's values are printed, and what stands around them."""
     known = _layouts.get(keys)
     if known is None:
-        if len(_layouts) >= _MOST_ORDERS:
-            _layouts.clear()
         order = _hash_map_order(keys, longs=True)
         names = [_any(key).replace("%", "%%") for key in order]
         known = order, "{" + ", ".join([f"{name}=%s" for name in names]) + "}"
-        # Equal keys of another type, such as True and 1, are printed in another way.
-        if {*map(type, keys)} <= {str}:
-            _layouts[keys] = known
+        _keep(_layouts, keys, known)
     return known
 
 
@@ -233,16 +230,15 @@ _BY_KIND: dict[type, Writer] = {
 
 # Most topics have few shapes of map, so the order of their keys is worked out once.
 _MOST_ORDERS = 10_000
-_orders: dict[tuple[bool, tuple[Any, ...]], tuple[Any, ...]] = {}
-_layouts: dict[tuple[Any, ...], tuple[tuple[Any, ...], str]] = {}  # of texts as keys
+# Of texts as keys alone: see `are_texts`.
+_orders: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+_layouts: dict[tuple[Any, ...], tuple[tuple[Any, ...], str]] = {}
 
 
 def _hash_map_order(keys: tuple[Any, ...], *, longs: bool) -> tuple[Any, ...]:
     """The keys as a `java.util.HashMap` would list them, put in one by one in this order."""
-    known = _orders.get((longs, keys))
+    known = _orders.get(keys)
     if known is None:
-        if len(_orders) >= _MOST_ORDERS:
-            _orders.clear()
         slots = 16
         while len(keys) > slots * 3 // 4:
             slots *= 2
@@ -251,8 +247,21 @@ def _hash_map_order(keys: tuple[Any, ...], *, longs: bool) -> tuple[Any, ...]:
             code = _hash_code(key, longs=longs) & 0xFFFFFFFF
             return (code ^ code >> 16) & (slots - 1)
 
-        known = _orders[longs, keys] = tuple(sorted(keys, key=slot))
+        known = tuple(sorted(keys, key=slot))
+        _keep(_orders, keys, known)
     return known
+
+
+def _keep(known: dict[tuple[Any, ...], T], keys: tuple[Any, ...], made: T) -> None:
+    if are_texts(keys):
+        if len(known) >= _MOST_ORDERS:
+            known.clear()
+        known[keys] = made
+
+
+def are_texts(keys: Iterable[Any]) -> bool:
+    """Whether equal keys are printed alike: True equals 1, and 1 equals 1.0."""
+    return {*map(type, keys)} <= {str}
 
 
 def _hash_code(key: Any, *, longs: bool) -> int:

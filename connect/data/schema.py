@@ -319,8 +319,10 @@ class Schema:
     # -- comparing --------------------------------------------------------------------------
 
     def _key(self) -> tuple[Any, ...]:
+        # 0.0 equals -0.0, which is another default, and not a number does not equal itself.
+        default = repr(self.default) if isinstance(self.default, float) else self.default
         return (
-            self.type, self.optional, self.name, self.version, self.doc, self.default,
+            self.type, self.optional, self.name, self.version, self.doc, default,
             self.parameters, self.fields, self.key_schema, self.value_schema,
         )  # fmt: skip
 

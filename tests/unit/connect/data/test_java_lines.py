@@ -59,6 +59,13 @@ def test_maps_with_the_same_keys_print_as_they_do_alone(batch):
     assert java_lines(batch, none) == one_by_one(batch, none)
 
 
+def test_equal_keys_print_by_their_type():
+    """True equals 1, and is printed in another way and at another place."""
+    batch = [{key: "x", "b": "y"} for key in (True, 1, 1.0, True)]
+    lines = java_lines(batch, [None] * len(batch)).splitlines()
+    assert lines == ["{b=y, true=x}", "{1=x, b=y}", "{1.0=x, b=y}", "{b=y, true=x}"]
+
+
 @pytest.mark.parametrize("amount", [0.0, -1.5, 1e-4, 1e7, float("nan"), float("inf"), 9999999.9])
 @pytest.mark.parametrize("name", ["x", None, "100 %"])
 def test_structs_of_one_schema(amount, name):

@@ -134,6 +134,20 @@ def test_numbers_as_keys_hash_by_their_type():
     assert java_text({True: 1, False: 0}) == "{false=0, true=1}"
 
 
+EQUAL_KEYS = [
+    ("true", True, Schema.BOOLEAN), ("1", 1, Schema.INT32), ("1.0", 1.0, Schema.FLOAT64),
+    ("-0.0", -0.0, Schema.FLOAT64), ("0.0", 0.0, Schema.FLOAT64), ("0", 0, Schema.INT64),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", [EQUAL_KEYS, EQUAL_KEYS[::-1]])
+def test_equal_keys_print_by_their_type(keys):
+    """What another map held before changes nothing, though True equals 1."""
+    for text, key, schema in keys:
+        assert java_text({key: "x"}, Schema.map(schema, Schema.STRING).build()) == f"{{{text}=x}}"
+        assert java_text({key: "x"}) == f"{{{text}=x}}"
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_printed_numbers_read_back(number):
     """No digit is lost: the text is the same number, and always has a decimal point."""

@@ -21,6 +21,16 @@ def test_a_copy_equals_its_original(schema):
         assert hash(copy) == hash(schema)
 
 
+def test_defaults_are_compared_as_they_are_written():
+    """A cache must not take -0.0 for 0.0; not a number is the same default as itself."""
+    zero, below, nan, other = (
+        Schema.builder(Type.FLOAT64).default(float(text)).build()
+        for text in ("0.0", "-0.0", "nan", "nan")
+    )
+    assert zero != below
+    assert nan == other
+
+
 @given(schemas_and_values())
 def test_generated_values_fit_their_schemas(schema_and_value):
     """What the strategies make is valid, so other tests can rely on them."""

@@ -118,6 +118,15 @@ def test_values_of_which_nothing_is_left_are_messages_too(schema, envelope):
     assert len(messages.values) == len(LINES)
 
 
+ZERO = 0.0
+
+
+@pytest.mark.parametrize("values", [[1, True, 1], [True, 1, True], [ZERO, -0.0, ZERO], [0, 0.0, 0]])
+def test_values_that_are_equal_are_written_as_each_of_them(values):
+    """What is equal to the first may still be written otherwise."""
+    compare(HOIST, values, None)
+
+
 @pytest.mark.parametrize("config", [PLAIN, INSERT])
 def test_a_null_and_a_value_of_another_type_are_told_as_ever(config):
     """One bad value fails alone, under its own name; a null goes its way."""
