@@ -250,9 +250,11 @@ def _run(handle: int) -> NoReturn:
 
 def _end(code: int) -> NoReturn:
     """End as an interpreter does: wait for threads, tidy up, write what was printed."""
-    for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.current_thread():
-            thread.join()
+    try:
+        # It tells pools first that no more work comes: their threads would wait for it for ever.
+        threading._shutdown()  # type: ignore[attr-defined] # as multiprocessing does
+    except Exception:  # noqa: BLE001 - shown, as an interpreter does
+        traceback.print_exc()
     atexit._run_exitfuncs()  # what a plugin or a library has asked for; errors are shown
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):

@@ -7,12 +7,16 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import wait
 
 import pytest
 
 from connect.runtime.fork_server import ForkServer
 from tests.support.processes import alive, name, stat
 from tests.support.waiting import wait_for
+
+pools = []  # of a child
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +51,18 @@ def fail(line, spec):
 def linger(line, spec):
     """Return while a thread is still at work."""
     threading.Thread(target=lambda: line.send(line.recv())).start()
+
+
+def work_with_a_pool(line, spec):
+    """Return with a pool whose thread has done its work and waits for more."""
+    pools.append(ThreadPoolExecutor(1))
+    pools[0].submit(line.send, "worked").result()
+    atexit.register(line.send, "tidied up")
+
+
+def fail_before_threads_end(line, spec):
+    threading._register_atexit(fail, line, spec)  # as concurrent.futures does
+    atexit.register(line.send, "tidied up")
 
 
 def tidy_up(line, spec):
@@ -124,6 +140,23 @@ def test_threads_of_a_child_end_before_it(server):
     child = server.fork(linger, None)
     child.line.send("said late")
     assert child.line.recv() == "said late"
+    assert child.exit_code() == 0
+
+
+def test_a_pool_that_nobody_has_shut_down_ends_with_its_child(server):
+    """Its threads are told that no more work comes, as at the end of an interpreter."""
+    child = server.fork(work_with_a_pool, None)
+    assert child.line.recv() == "worked"
+    if not wait([child.status], 10):
+        child.kill()
+    assert child.exit_code() == 0
+    assert child.line.recv() == "tidied up"
+
+
+def test_a_hook_that_fails_keeps_no_child_from_its_end(server):
+    """What is to be done after it is done."""
+    child = server.fork(fail_before_threads_end, "a failure before the end")
+    assert child.line.recv() == "tidied up"
     assert child.exit_code() == 0
 
 
