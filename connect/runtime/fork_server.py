@@ -165,8 +165,9 @@ def _rehearse() -> None:
     try:
         # By its name: it needs the host, which needs this module.
         importlib.import_module("connect.runtime.rehearsal").rehearse()
-    except ConnectError as error:
-        log.warning("Tasks will take more memory than they need to: %s", error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, tasks can do without
+        reason = error if isinstance(error, ConnectError) else repr(error)
+        log.warning("Tasks will take more memory than they need to: %s", reason)
 
 
 def serve(handle: int) -> NoReturn:

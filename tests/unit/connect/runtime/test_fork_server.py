@@ -12,6 +12,7 @@ from multiprocessing.connection import wait
 
 import pytest
 
+from connect.runtime import fork_server, rehearsal
 from connect.runtime.fork_server import ForkServer
 from tests.support.processes import alive, name, stat
 from tests.support.waiting import wait_for
@@ -208,3 +209,18 @@ def test_children_can_be_started_from_many_threads(server):
     for thread in threads:
         thread.join()
     assert sorted(found) == [(n, n, 0) for n in range(8)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("can't start new thread"), OSError(24, "Too many open files"), EOFError()],
+)
+def test_a_rehearsal_that_goes_wrong_is_told_and_done_without(error, monkeypatch, caplog):
+    """It saves memory: whatever becomes of it, tasks can be forked."""
+
+    def fails():
+        raise error
+
+    monkeypatch.setattr(rehearsal, "_native_threads", fails)
+    fork_server._rehearse()
+    assert repr(error) in caplog.text
