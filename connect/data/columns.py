@@ -14,7 +14,7 @@ _IF_OF_ONE_TYPE = {int, bool}
 
 
 class Columns(NamedTuple):
-    """Structs of one schema, or maps with the same keys in the same order: a column a field.
+    """Values that are structs of one schema, or maps with the same keys: a column a field.
 
     Sinks get one field at least: without any nobody could tell how many values there are.
     """
