@@ -176,7 +176,7 @@ class ExactlyOnceLoop(SourceLoop):
     def _see_to_undelivered(self) -> None:
         """A record that Kafka refuses fails the task: a transaction is whole or not at all."""
         if self._undelivered:
-            error, message = self._undelivered[0]
+            error, message, _ = self._undelivered[0]
             raise ConnectError(
                 f"A record for topic '{message.topic()}' was refused, so its transaction can't be "
                 f"committed: {error.str()}. With exactly-once, errors.tolerance does not cover "

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import starmap
+from itertools import repeat, starmap
 from operator import length_hint
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError, KafkaException, Producer
 
 from connect.errors import RetriableError
 from connect.pipeline import Failure, Outgoing, RawMessage, SourcePipeline, Stage
@@ -62,6 +62,14 @@ class SourceContext:
         return self._store.read(list(partitions))
 
 
+class _Refused(NamedTuple):
+    """A record that Kafka did not take."""
+
+    error: KafkaError
+    message: Any  # RawMessage
+    record: SourceRecord | None  # where the task wants to hear of it
+
+
 class SourceLoop:
     """Drives one source task from `poll` to stored offsets.
 
@@ -89,8 +97,9 @@ class SourceLoop:
         self._task = task
         # Only a task that wants to hear of every record's delivery pays for being told.
         self._acknowledge = type(task).commit_record is not SourceTask.commit_record
+        self._plainly_delivered = partial(self._delivered, None, 0, None)
         self._make_producer = partial(
-            make_producer, self._delivered, every_delivery=self._acknowledge
+            make_producer, self._plainly_delivered, every_delivery=self._acknowledge
         )
         self._most_bytes = most_bytes  # of a record batch
         self._express_terms = None if self._acknowledge else express
@@ -104,7 +113,7 @@ class SourceLoop:
         self._on_state = on_state
         self._on_topics = on_topics
         self._offsets: dict[bytes, tuple[Partition, dict[str, Any] | None]] = {}
-        self._undelivered: list[tuple[KafkaError, Any]] = []
+        self._undelivered: list[_Refused] = []
         self._next_commit = time.monotonic() + commit_interval
         self._shown_paused = control.paused
         self._gave_up = False
@@ -248,15 +257,18 @@ class SourceLoop:
     def _queue(self, batch: Outgoing) -> None:
         """Give all to the producer. produce_batch() is no quicker, and knows no headers."""
         count = len(batch.values)
+        nothing: Sequence[None] = [None] * count
+        times = _with(batch.timestamps, 0)
+        headers = [raw or None for raw in batch.headers] if any(batch.headers) else nothing
         columns: list[Sequence[Any]] = [
             [batch.topic] * count,
             [*batch.values],
             batch.keys,
             _with(batch.partitions, -1),
-            [*map(self._acknowledger, batch.records)] if self._acknowledge else [None] * count,
-            [None] * count,
-            _with(batch.timestamps, 0),
-            [raw or None for raw in batch.headers] if any(batch.headers) else [None] * count,
+            self._listeners(batch, times, headers) or nothing,
+            nothing,
+            times,
+            headers,
         ]
         while True:
             places = iter(columns[0])  # tells how far it came
@@ -268,9 +280,9 @@ class SourceLoop:
                 self._wait_for_room()
             except KafkaException as error:
                 done = len(columns[0]) - length_hint(places)
-                topic, value, key, *_, headers = (column[done - 1] for column in columns)
-                refused = RawMessage(topic, value, key, headers=headers or [])
-                self._undelivered.append((error.args[0], refused))
+                topic, value, key, partition, heard, *_ = (column[done - 1] for column in columns)
+                refused = RawMessage(topic, value, key, partition=partition)
+                (heard or self._plainly_delivered)(error.args[0], refused)
             else:
                 return
             columns = [column[done:] for column in columns]
@@ -282,18 +294,41 @@ class SourceLoop:
         if self._control.stopping:
             raise StoppedError
 
-    def _acknowledger(self, record: SourceRecord) -> Callable[..., None]:
-        def delivered(error: KafkaError | None, message: Any) -> None:
-            self._delivered(error, message)
-            if error is None:
-                place = TopicPartition(message.topic(), message.partition())
-                self._task.commit_record(record, place)
+    def _listeners(
+        self, batch: Outgoing, times: Sequence[int | None], headers: Sequence[Any]
+    ) -> Sequence[Callable[..., None]]:
+        """What hears of each record's delivery; none where a message can tell all there is to know.
 
-        return delivered
+        One that was refused has lost its time and its headers, and must not go again without them.
+        """
+        if self._acknowledge:
+            return [*map(partial, repeat(self._delivered), batch.records, times, headers)]
+        if any(times) or any(headers):
+            return [*map(partial, repeat(self._delivered), repeat(None), times, headers)]
+        return []
 
-    def _delivered(self, error: KafkaError | None, message: Any) -> None:
+    def _delivered(
+        self,
+        record: SourceRecord | None,
+        timestamp: int,
+        headers: list[tuple[str, bytes | None]] | None,
+        error: KafkaError | None,
+        message: Any,
+    ) -> None:
+        partition = message.partition()
         if error is not None:
-            self._undelivered.append((error, message))
+            refused = RawMessage(
+                message.topic(),
+                message.value(),
+                message.key(),
+                # Where it asked for none, the one that was chosen: its batch stays in order there.
+                partition=-1 if partition is None else partition,
+                headers=headers,
+                timestamp=(TIMESTAMP_CREATE_TIME, timestamp) if timestamp else (0, -1),
+            )
+            self._undelivered.append(_Refused(error, refused, record))
+        elif record is not None:
+            self._task.commit_record(record, TopicPartition(message.topic(), partition))
 
     def _see_to_undelivered(self) -> None:
         """Find out which records Kafka refuses, and fail or skip them as errors.tolerance says.
@@ -304,30 +339,39 @@ class SourceLoop:
         while self._undelivered:
             self._drain()  # nothing else may be on its way, or it would not be alone
             refused, self._undelivered = self._undelivered, []
-            failures = []
-            for error, message in refused:
-                again = self._send_alone(message) if len(refused) > 1 else error
-                if again is not None:
-                    cause = KafkaException(again)
-                    failures.append(Failure(message, Stage.KAFKA_PRODUCE, PRODUCER_CLASS, cause))
-            self._tolerance.handle(failures)
+            if len(refused) > 1:
+                refused = [again for one in refused for again in self._send_alone(one)]
+            self._tolerance.handle(
+                [
+                    Failure(message, Stage.KAFKA_PRODUCE, PRODUCER_CLASS, KafkaException(error))
+                    for error, message, _ in refused
+                ]
+            )
+            for _, _, record in refused:
+                if record is not None:
+                    self._task.commit_record(record, None)
 
-    def _send_alone(self, message: Any) -> KafkaError | None:
-        outcome: list[KafkaError | None] = []
+    def _send_alone(self, refused: _Refused) -> list[_Refused]:
+        """Nothing, if Kafka takes it this time."""
+        _, message, record = refused
+        timestamp = max(0, message.timestamp()[1])
+        headers = message.headers()
+        heard = partial(self._delivered, record, timestamp, headers)
         try:
             self._producer.produce(
                 message.topic(),
                 message.value(),
                 message.key(),
-                headers=message.headers() or None,
-                on_delivery=lambda error, _: outcome.append(error),
+                message.partition(),
+                on_delivery=heard,
+                timestamp=timestamp,
+                headers=headers,
             )
         except KafkaException as error:
-            refused: KafkaError = error.args[0]
-            return refused
+            heard(error.args[0], message)
         self._drain()
-        # Successes are not reported unless the task wants to hear of them.
-        return outcome[0] if outcome else None
+        again, self._undelivered = self._undelivered, []
+        return again
 
     def _drain(self) -> None:
         """Wait until everything that was produced is acknowledged or refused."""

@@ -283,6 +283,63 @@ def test_record_that_is_too_large_fails_a_strict_task(worker, connect, make_topi
     assert worker.rest.get("/connectors/large-strict/offsets").json()["offsets"] == []
 
 
+# An hour at most: a broker refuses the whole batch for one record that is older.
+RECENT = {"message.timestamp.before.max.ms": "3600000"}
+
+
+@pytest.mark.parametrize("name", ["DatedSource", "DatedAckSource"])
+def test_records_of_a_refused_batch_keep_partition_time_and_headers(
+    connect, make_topic, consume_all, tmp_path, name
+):
+    """Those that are too old are dead letters, and the others are where and what they were."""
+    topic, letters = make_topic(partitions=2, config=RECENT), make_topic("dlq")
+    connect(
+        name,
+        {
+            "connector.class": name,
+            "topic": topic,
+            "count": 40,
+            "batch": 20,
+            **({"file": tmp_path / "acks.jsonl"} if name == "DatedAckSource" else {}),
+            **DLQ,
+            "errors.deadletterqueue.topic.name": letters,
+        },
+    )
+    good = consume_all(topic, 36, timeout=60)
+    for message in [*good, *consume_all(letters, 4)]:
+        value = json.loads(message.value())
+        assert message.timestamp() == (1, value["at"])
+        assert message.headers() == [("n", b"%d" % value["n"])]
+    for partition in range(2):
+        there = [json.loads(m.value())["n"] for m in good if m.partition() == partition]
+        assert sorted(there) == [n for n in range(partition, 40, 2) if n % 10 != 5]
+
+
+def test_task_hears_of_every_record_of_a_refused_batch(connect, make_topic, tmp_path):
+    """Of those that got through alone with their place, of the one that did not without."""
+    topic, path = make_topic(partitions=2, config=RECENT), tmp_path / "acks.jsonl"
+    source = {"connector.class": "DatedAckSource", "topic": topic, "count": 10, "file": path}
+    connect("hears", {**source, "errors.tolerance": "all"})
+    wait_for(
+        lambda: {"commit": True} in json_lines(path) and len(json_lines(path)) > 10,
+        lambda: f"10 records and a commit; {json_lines(path)}",
+        60,
+    )
+    heard = [(line["n"], line["at"]) for line in json_lines(path) if "n" in line]
+    assert sorted(heard) == [(n, None if n == 5 else [topic, n % 2]) for n in range(10)]
+
+
+def test_record_that_is_too_old_fails_a_strict_task(worker, connect, make_topic, consume_all):
+    """It is not written with another time; no offset is stored."""
+    topic = make_topic(partitions=2, config=RECENT)
+    connect("old-strict", {"connector.class": "DatedSource", "topic": topic, "count": 20})
+    trace = worker.wait_states("old-strict", ["FAILED"])["tasks"][0]["trace"]
+    assert topic in trace
+    assert "KAFKA_PRODUCE" in trace
+    assert all(json.loads(m.value())["n"] != 5 for m in consume_all(topic))
+    assert worker.rest.get("/connectors/old-strict/offsets").json()["offsets"] == []
+
+
 def test_topic_deleted_under_a_sink_is_read_again_when_it_is_back(
     worker, connect, topic, produce, kafka, tmp_path
 ):

@@ -291,6 +291,34 @@ class AckSource(NumbersSource):
     config_def = NumbersSource.config_def.including(ConfigDef().define("file", doc="Where to."))
 
 
+class DatedTask(NumbersTask):
+    """Each number wants a partition, has a header and is ten minutes old; one in ten is a day."""
+
+    def poll(self):
+        return [self.dated(record) for record in super().poll() or ()]
+
+    def dated(self, record):
+        number = record.value["n"]
+        minutes = 24 * 60 if number % 10 == 5 else 10
+        record.timestamp = int(time.time() - minutes * 60) * 1000
+        record.partition = number % 2
+        record.headers = record.headers.with_("n", str(number))
+        record.value = {**record.value, "at": record.timestamp}
+        return record
+
+
+class DatedSource(NumbersSource):
+    task_class = DatedTask
+
+
+class DatedAckTask(DatedTask, AckTask):
+    """Those, and writes which of them it hears are safe."""
+
+
+class DatedAckSource(AckSource):
+    task_class = DatedAckTask
+
+
 class FailOn(Transformation):
     """Refuses records whose value says so."""
 
