@@ -231,7 +231,7 @@ class ExactlyOnceLoop(SourceLoop):
     def _commit_transaction(self, records: OffsetRecords) -> None:
         """Commit the transaction with these records of offsets in it."""
         for key, value in records:
-            self._producer.produce(self._offsets_topic, value=value, key=key)
+            self._produce_offset(key, value)
         try:
             self._producer.commit_transaction(COMMIT_SECONDS)
         except KafkaException as error:
@@ -241,6 +241,17 @@ class ExactlyOnceLoop(SourceLoop):
                 "The task goes on from the last committed one when it is restarted."
             ) from error
         self._open = False
+
+    def _produce_offset(self, key: bytes, value: bytes | None) -> None:
+        while True:
+            try:
+                self._producer.produce(self._offsets_topic, value=value, key=key)
+            except BufferError:
+                # No room. The commit waits for all that is under way in any case.
+                self._drain()
+                self._see_to_undelivered()
+            else:
+                return
 
     def _abort_transaction(self) -> None:
         """Drop the records under way, but remember that they were read."""
