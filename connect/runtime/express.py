@@ -118,6 +118,7 @@ class Express:
         self._met: set[str] = set()  # topics
         self._rests_until = 0.0
         self._rest = REST_SECONDS
+        self._failures = 0
         self._slow = 0
         self._mean: float | None = None  # of batches' sizes
         self._busy = threading.Event()
@@ -226,7 +227,12 @@ class Express:
         return True
 
     def _pack(self, batch: Outgoing) -> bool:
-        """Put it into the next parcel; False if it is too large for one."""
+        """Put it into the next parcel; False if it is too large for one, or something failed.
+
+        The producer has batches then that come before this one, and may have them for longer than
+        the rest takes: to give them back may have taken as long.
+        """
+        failures = self._failures
         count = len(batch.values)
         values = cast("Sequence[bytes]", batch.values)
         timestamp = batch.timestamps[0] or time.time_ns() // 1_000_000
@@ -241,8 +247,8 @@ class Express:
                 or size > self._terms.most_bytes
             ):
                 self._send_packed()
-        if time.monotonic() < self._rests_until:
-            return False  # something has failed meanwhile
+        if self._failures != failures:
+            return False
         parcel = self._packed or _Parcel(batch.topic, RecordBatch(timestamp))
         if parcel.records.add(values, timestamp, self._terms.most_bytes):
             parcel.batches.append(batch)
@@ -251,7 +257,7 @@ class Express:
         if self._packed is None:
             return False
         self._send_packed()
-        return self._pack(batch)
+        return self._failures == failures and self._pack(batch)
 
     def _send_packed(self) -> None:
         """Wait until the next parcel is under way."""
@@ -359,6 +365,7 @@ class Express:
         log.info("Batches go by the producer, for %.0f s at least: %s", self._rest, reason)
         self._rests_until = time.monotonic() + self._rest
         self._rest = min(2 * self._rest, LONGEST_REST_SECONDS)
+        self._failures += 1
         self._routes.clear()
         self._sequences.clear()
         self._identity = None

@@ -1,5 +1,6 @@
 """The short way of a source's batches: they arrive, in order, or go by the producer."""
 
+import select
 import socket
 import struct
 import threading
@@ -453,6 +454,26 @@ def test_rubbish_in_place_of_an_answer(lane, kafka, topic, answers):
         assert lane.queued == FIRST + 1
         lane.finish()
     assert numbers(consume_all(kafka, topic, 2 * COUNT)) == [*range(2 * COUNT)]
+
+
+def test_batch_stays_behind_one_that_came_back_just_now(lane, kafka, topic):
+    """To give that back has taken longer than the rest, which is over at once here."""
+    name = topic.encode()
+    refusal = struct.pack(f">iih{len(name)}siih", 2, 1, len(name), name, 1, 0, 6)  # not the leader
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        serving(server, [IDENTITY, struct.pack(">i", len(refusal)) + refusal])
+        lane.send(batch(topic, 0))
+        lead(lane, topic, server)
+        lane.express._rest = 0
+        with lane.express._lock:  # so that nobody but who sends sees the answer
+            lane.send(batch(topic, COUNT))
+            [refused] = lane.express._under_way
+            assert select.select([refused.connection._socket], [], [], 30)[0]
+            assert not lane.express.send(batch(topic, 2 * COUNT))
+        lane.queue(batch(topic, 2 * COUNT))
+        assert lane.queued == FIRST + 2
+        lane.finish()
+    assert numbers(consume_all(kafka, topic, 3 * COUNT)) == [*range(3 * COUNT)]
 
 
 @pytest.mark.parametrize("fault", ["kill", "freeze"])
