@@ -24,6 +24,7 @@ LOOK_SECONDS = 10.0
 TIMEOUT_SECONDS = 30.0
 # For a broker to say what a topic takes. A source can do without knowing.
 LIMIT_SECONDS = 5.0
+HEAR_SECONDS = 0.1  # for it to hear of a new topic
 
 
 class Subscription:
@@ -111,16 +112,23 @@ class SourceTopics:
 
     def most_bytes(self, topic: str) -> int | None:
         """How large a record batch it takes; None if that can't be told."""
+        deadline = time.monotonic() + LIMIT_SECONDS
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        asked = self._admin.describe_configs([resource], request_timeout=LIMIT_SECONDS)
-        try:
-            return int(asked[resource].result(LIMIT_SECONDS)["max.message.bytes"].value)
-        except KafkaException as error:  # it is not there yet, or asking is not allowed
-            reason = error.args[0].str()
-        except TimeoutError:
-            reason = "no answer came in time"
-        log.debug("How large a batch topic %s takes is not known: %s", topic, reason)
-        return None
+        while True:
+            asked = self._admin.describe_configs([resource], request_timeout=LIMIT_SECONDS)
+            try:
+                return int(asked[resource].result(LIMIT_SECONDS)["max.message.bytes"].value)
+            except KafkaException as error:  # it is not there yet, or asking is not allowed
+                unheard = error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+                reason = error.args[0].str()
+            except TimeoutError:
+                unheard, reason = False, "no answer came in time"
+            # One that `ensure` saw to is there: this broker has just not heard of it yet.
+            if unheard and self._group_of(topic) is not None and time.monotonic() < deadline:
+                time.sleep(HEAR_SECONDS)
+                continue
+            log.debug("How large a batch topic %s takes is not known: %s", topic, reason)
+            return None
 
     def _group_of(self, topic: str) -> TopicGroup | None:
         for group, include, exclude in self._groups:
