@@ -35,7 +35,8 @@ from connect.runtime.log import set_process_context, set_up_logging
 from connect.runtime.measures import Window, sink_gauges
 from connect.runtime.memory import tune_garbage_collection
 from connect.runtime.offset_topics import own_offsets_topic
-from connect.runtime.sink import SinkContext, SinkLoop
+from connect.runtime.sink import SinkLoop
+from connect.runtime.sink_context import SinkContext
 from connect.runtime.source import SourceContext, SourceLoop
 from connect.runtime.spec import (
     Failed,

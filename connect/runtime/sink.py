@@ -14,10 +14,11 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import Failure, SinkPipeline, Stage
-from connect.plugin import ErrantRecordReporter, SinkTask, TopicPartition
+from connect.plugin import SinkTask, TopicPartition
 from connect.records import SinkBatch, SinkRecord
 from connect.runtime.control import Control
 from connect.runtime.measures import furthest_behind
+from connect.runtime.sink_context import SinkContext
 from connect.runtime.tolerance import OutageError, Tolerance
 from connect.runtime.topics import Subscription
 
@@ -33,37 +34,6 @@ RETRY_MAX_SECONDS = 10.0
 _Place = tuple[str, int, int]  # topic, partition, offset
 
 PUT_CLASS = "org.apache.kafka.connect.sink.SinkTask"
-
-
-class SinkContext:
-    """The SinkTaskContext of a running task."""
-
-    def __init__(self, config: Mapping[str, str]) -> None:
-        self.config = config
-        self.assignment: set[TopicPartition] = set()
-        self.errant_record_reporter: ErrantRecordReporter | None = None
-        self.rewinds: dict[TopicPartition, int] = {}
-        self.paused: set[TopicPartition] = set()
-        self.pause_changed = False
-        self.timeout_ms: int | None = None
-        self.commit_requested = False
-
-    def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.rewinds.update(offsets)
-
-    def pause(self, *partitions: TopicPartition) -> None:
-        self.paused.update(partitions)
-        self.pause_changed = True
-
-    def resume(self, *partitions: TopicPartition) -> None:
-        self.paused.difference_update(partitions)
-        self.pause_changed = True
-
-    def timeout(self, milliseconds: int) -> None:
-        self.timeout_ms = milliseconds
-
-    def request_commit(self) -> None:
-        self.commit_requested = True
 
 
 class SinkLoop:

@@ -18,7 +18,8 @@ from connect.plugin import SinkConnector, SinkTask, TopicPartition
 from connect.plugins.registry import load_plugin
 from connect.records import SinkRecord
 from connect.runtime.host import find_connector, resolve
-from connect.runtime.sink import RETRY_MAX_SECONDS, RETRY_SECONDS, SinkContext
+from connect.runtime.sink import RETRY_MAX_SECONDS, RETRY_SECONDS
+from connect.runtime.sink_context import SinkContext
 from connect.runtime.spec import ConnectorSpec, Kind
 
 log = logging.getLogger(__name__)
