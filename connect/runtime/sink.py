@@ -276,7 +276,7 @@ class SinkLoop:
         self._retry_at = time.monotonic() + wait
         self._pending = records
         if records and not again:
-            self._consumer.pause(_kafka(self._context.assignment))
+            self._apply_pauses(force=True)
 
     def _narrow(self, records: list[SinkRecord], error: Exception) -> None:
         """Halve a batch that the task refuses until the records it refuses stand alone.
@@ -398,8 +398,7 @@ class SinkLoop:
             consumer.incremental_assign(begin)
         else:
             consumer.assign(begin)
-        if self._pending or self._control.paused:
-            consumer.pause(partitions)
+        self._apply_pauses(force=True)
 
     def _revoked(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         if not self._pending:
@@ -408,6 +407,8 @@ class SinkLoop:
 
     def _lost(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
         self._drop([TopicPartition(p.topic, p.partition) for p in partitions])
+        # librdkafka would remember that they are paused, and bring nothing if they come back.
+        consumer.resume(partitions)
         if self._cooperative:
             consumer.incremental_unassign(partitions)
         else:
@@ -425,11 +426,13 @@ class SinkLoop:
             self._positions.pop(partition, None)
             self._committed.pop(partition, None)
             self._begin.pop(partition, None)
-        self._pending = [
-            r
-            for r in self._pending
-            if TopicPartition(r.original_topic, r.original_partition) not in lost
-        ]
+        if self._pending:
+            self._pending = [
+                r
+                for r in self._pending
+                if TopicPartition(r.original_topic, r.original_partition) not in lost
+            ]
+            self._apply_pauses(force=True)  # nothing may be left to be put again
 
     # -- pausing ----------------------------------------------------------------------------
 
@@ -442,11 +445,12 @@ class SinkLoop:
             self._on_state(self._shown_paused)
 
     def _apply_pauses(self, *, force: bool = False) -> None:
-        if not (force or self._context.pause_changed) or self._pending:
+        if not (force or self._context.pause_changed):
             return
         self._context.pause_changed = False
         assigned = self._context.assignment
-        held = assigned if self._control.paused else assigned & self._context.paused
+        all_held = self._control.paused or self._pending
+        held = assigned if all_held else assigned & self._context.paused
         if held:
             self._consumer.pause(_kafka(held))
         if assigned - held:

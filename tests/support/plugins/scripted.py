@@ -13,6 +13,7 @@ class ScriptedTask(SinkTask):
         self.path = Path(config["file"])
         self.done = set()
         self.kept = []  # to be reported
+        self.closed = set()  # topics
         self.hold = config["hold"]
 
     def tell(self, **event):
@@ -24,6 +25,7 @@ class ScriptedTask(SinkTask):
 
     def close(self, partitions):
         self.tell(close=sorted(p.partition for p in partitions))
+        self.closed |= {p.topic for p in partitions}
 
     def put(self, records):
         for record in self.kept:
@@ -39,6 +41,10 @@ class ScriptedTask(SinkTask):
             self.done.add((do, record.offset))
             place = TopicPartition(record.original_topic, record.original_partition)
             if do == "retry" and first:
+                self.context.timeout(100)
+                raise RetriableError("not yet")
+            if do == "wait for close" and place.topic not in self.closed:
+                self.tell(waits=record.value["n"])
                 self.context.timeout(100)
                 raise RetriableError("not yet")
             if do == "rewind" and first:

@@ -1,0 +1,217 @@
+"""The sink's loop over a consumer in memory: what it reads, commits, and where it goes back to."""
+
+from multiprocessing import Pipe
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+
+from connect import RetriableError, SinkTask, TopicPartition
+from connect.config.connector import framework_settings
+from connect.pipeline import ErrorCounts, PipelineSpec, RawMessage, SinkPipeline
+from connect.plugins import Plugins
+from connect.runtime.control import Control
+from connect.runtime.sink import SinkLoop
+from connect.runtime.sink_context import SinkContext
+from connect.runtime.spec import Stop
+from connect.runtime.tolerance import Tolerance
+from tests.support.waiting import wait_for
+
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+TOPIC = "orders"
+ZERO, ONE = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
+
+
+class Message(RawMessage):
+    def error(self):
+        return None
+
+
+class MemoryConsumer:
+    """What the loop uses of a consumer of Kafka, over partitions in memory.
+
+    As librdkafka's: a partition has a position once something was read from it, and none after a
+    seek. When there is nothing to read, poll() does the next step of the script.
+    """
+
+    def __init__(self, *partitions):
+        self.logs = [list(values) for values in partitions]
+        self.next = {}
+        self.positions = {}
+        self.held = set()
+        self.committed = {}
+        self.refusals = 0  # how many commits are to fail
+        self.script = iter(())
+        self.between = None  # happens after the next message, before others are looked for
+
+    def subscribe(self, topics, on_assign, on_revoke, on_lost):
+        self.on_assign, self.on_revoke = on_assign, on_revoke
+
+    def poll(self, timeout):
+        if not self.next:
+            self.on_assign(self, [KafkaPartition(TOPIC, p) for p in range(len(self.logs))])
+        for message in self._read(1):
+            return message
+        next(self.script)()
+        return None
+
+    def consume(self, count, timeout):
+        if self.between is not None:
+            step, self.between = self.between, None
+            step()
+        return self._read(count)
+
+    def _read(self, count):
+        found = []
+        for p, offset in self.next.items():
+            values = self.logs[p][offset:][: count - len(found)] if p not in self.held else []
+            found += [
+                Message(TOPIC, v, partition=p, offset=offset + i) for i, v in enumerate(values)
+            ]
+            if values:
+                self.next[p] = self.positions[p] = offset + len(values)
+        return found
+
+    def incremental_assign(self, partitions):
+        self.next |= {p.partition: max(p.offset, 0) for p in partitions}
+
+    def incremental_unassign(self, partitions):
+        for p in partitions:
+            del self.next[p.partition]
+            self.positions.pop(p.partition, None)
+
+    def seek(self, partition):
+        self.next[partition.partition] = partition.offset
+        self.positions.pop(partition.partition, None)
+
+    def position(self, partitions):
+        return [
+            KafkaPartition(TOPIC, p.partition, self.positions.get(p.partition, -1001))
+            for p in partitions
+        ]
+
+    def pause(self, partitions):
+        self.held |= {p.partition for p in partitions}
+
+    def resume(self, partitions):
+        self.held -= {p.partition for p in partitions}
+
+    def commit(self, offsets, asynchronous):
+        if self.refusals:
+            self.refusals -= 1
+            raise KafkaException(KafkaError(KafkaError.REQUEST_TIMED_OUT))
+        self.committed |= {p.partition: p.offset for p in offsets}
+
+    def get_watermark_offsets(self, partition, cached):
+        return 0, len(self.logs[partition.partition])
+
+    def memberid(self):
+        return "member"
+
+    def get(self, partition):
+        self.on_assign(self, [KafkaPartition(TOPIC, partition)])
+
+    def lose(self, partition):
+        self.on_revoke(self, [KafkaPartition(TOPIC, partition)])
+
+
+class Task(SinkTask):
+    """Keeps what it was given; does in its methods what a test says."""
+
+    def __init__(self):
+        self.put_values = []
+
+    def start(self, config): ...
+
+    def stop(self): ...
+
+    def put(self, records):
+        self.put_values += [record.value for record in records]
+
+
+@pytest.fixture
+def drive():
+    """drive(task, consumer, *script, **settings) runs the loop by a script and stops it."""
+
+    def run(task, consumer, *script, paused=False, **settings):
+        ours, theirs = Pipe()
+        control = Control(theirs, paused=paused, on_lost=lambda: None)
+
+        def stop():
+            ours.send(Stop())
+            wait_for(lambda: control.stopping, "the loop to be told to stop")
+
+        config = {
+            "name": "sink",
+            "connector.class": "Sink",
+            "topics": TOPIC,
+            "key.converter": STRING,
+            "value.converter": STRING,
+            **settings,
+        }
+        tolerance = Tolerance("sink-0", framework_settings(config, is_sink=True), ErrorCounts())
+        spec = PipelineSpec("sink", 0, config, {}, Plugins())
+        task.context = SinkContext(config)
+        consumer.script = iter([*script, stop])
+        loop = SinkLoop(
+            name="sink-0",
+            task=task,
+            context=task.context,
+            consumer=consumer,
+            pipeline=SinkPipeline(spec, spec.retry(control.wait)),
+            tolerance=tolerance,
+            control=control,
+            config=config,
+            commit_before_put=settings.get("delivery.guarantee") == "at_most_once",
+            commit_interval=3600,
+            batch=100,
+            cooperative=True,
+            on_state=lambda paused: None,
+            on_topics=lambda topics: None,
+            on_member=lambda member: None,
+        )
+        try:
+            loop.run()
+        finally:
+            control.close()
+            ours.close()
+
+    return run
+
+
+def test_partition_that_is_paused_when_it_is_opened_brings_nothing(drive):
+    """open() may hold a partition back from its first record on."""
+
+    class Holds(Task):
+        def open(self, partitions):
+            self.context.pause(ZERO)
+
+    task = Holds()
+    drive(task, MemoryConsumer([b"held"], [b"flows"]), lambda: None)
+    assert task.put_values == ["flows"]
+
+
+def test_partition_that_comes_while_the_connector_is_paused_waits(drive):
+    """Nothing is read before the connector is resumed."""
+    task = Task()
+    drive(task, MemoryConsumer([b"a"]), lambda: None, paused=True)
+    assert task.put_values == []
+
+
+def test_partition_that_comes_while_others_are_to_be_put_again_waits(drive):
+    """No record overtakes one that is to come again."""
+
+    class Refuses(Task):
+        def put(self, records):
+            super().put(records)
+            self.context.timeout(3_600_000)
+            raise RetriableError("not now")
+
+    task, consumer = Refuses(), MemoryConsumer([b"refused"])
+
+    def another():
+        consumer.logs.append([b"later"])
+        consumer.get(1)
+
+    drive(task, consumer, another, lambda: None)
+    assert task.put_values == ["refused"]
