@@ -215,3 +215,22 @@ def test_partition_that_comes_while_others_are_to_be_put_again_waits(drive):
 
     drive(task, consumer, another, lambda: None)
     assert task.put_values == ["refused"]
+
+
+def test_nothing_is_committed_that_the_task_has_not_taken(drive, caplog):
+    """An offset that pre_commit counts in a put that is to come again is not believed."""
+
+    class Eager(Task):
+        def put(self, records):
+            if "refused" in [record.value for record in records]:
+                self.context.request_commit()
+                self.context.timeout(3_600_000)
+                raise RetriableError("not now")
+
+        def pre_commit(self, offsets):
+            return {ZERO: 2, ONE: 1, TopicPartition(TOPIC, 7): 3}
+
+    consumer = MemoryConsumer([b"taken"], [b"taken"])
+    drive(Eager(), consumer, lambda: consumer.logs[0].append(b"refused"), lambda: None)
+    assert consumer.committed == {1: 1}
+    assert f"{TOPIC}-0 at 2" in caplog.text
