@@ -82,6 +82,7 @@ class SinkLoop:
         self._positions: dict[TopicPartition, int] = {}  # taken by the task
         self._committed: dict[TopicPartition, int] = {}
         self._begin: dict[TopicPartition, int] = {}  # where to read again from if flush fails
+        self._some_gone = False  # partitions, since the last batch that was committed first
         self._pending: list[SinkRecord] = []  # to be put again
         self._messages: list[Any] = []  # the batch under way, for reports
         self._earlier: list[Any] = []  # the one before: a task may be writing it still
@@ -215,8 +216,11 @@ class SinkLoop:
                 return
             raise
         if self._commit_before_put:
-            self._positions = self._consumed()
-            self._commit_offsets(self._positions)
+            if not self._commit_first(messages):
+                return
+            if self._some_gone:  # perhaps while this was fetched: others get what is theirs now
+                self._some_gone = False
+                batch = SinkBatch.of(_of(self._context.assignment, batch.records))
         self._put(batch, again=False)
 
     def _put(self, batch: SinkBatch, *, again: bool) -> None:
@@ -365,6 +369,22 @@ class SinkLoop:
         self.counts["commits"] += 1
         return True
 
+    def _commit_first(self, messages: list[Any]) -> bool:
+        """Commit a batch that is about to be put; if that fails, have it come again instead.
+
+        What is put without being committed would be put once more after a crash.
+        """
+        positions = self._consumed()
+        if self._commit_offsets(positions):
+            self._positions = positions
+            return True
+        first = {TopicPartition(m.topic(), m.partition()): m.offset() for m in reversed(messages)}
+        for p, offset in first.items():
+            if p in self._context.assignment:
+                self._consumer.seek(KafkaPartition(p.topic, p.partition, offset))
+        self._control.wait(RETRY_SECONDS)
+        return False
+
     def _back_to_committed(self, offsets: Iterable[TopicPartition]) -> None:
         for p in offsets:
             self._consumer.seek(KafkaPartition(p.topic, p.partition, self._begin[p]))
@@ -418,6 +438,7 @@ class SinkLoop:
         gone = [p for p in gone if p in self._context.assignment]
         if gone:
             self._task.close(gone)
+            self._some_gone = True
         lost = set(gone)
         self._context.assignment -= lost
         self._context.paused -= lost
@@ -426,11 +447,7 @@ class SinkLoop:
             self._committed.pop(partition, None)
             self._begin.pop(partition, None)
         if self._pending:
-            self._pending = [
-                r
-                for r in self._pending
-                if TopicPartition(r.original_topic, r.original_partition) not in lost
-            ]
+            self._pending = _of(self._context.assignment, self._pending)
             self._apply_pauses(force=True)  # nothing may be left to be put again
 
     # -- pausing ----------------------------------------------------------------------------
@@ -458,6 +475,13 @@ class SinkLoop:
 
 def _place(record: SinkRecord) -> _Place:
     return record.original_topic, record.original_partition, record.offset
+
+
+def _of(partitions: set[TopicPartition], records: list[SinkRecord]) -> list[SinkRecord]:
+    """The records that were read from these partitions."""
+    return [
+        r for r in records if TopicPartition(r.original_topic, r.original_partition) in partitions
+    ]
 
 
 def _taken(

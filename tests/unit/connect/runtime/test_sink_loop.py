@@ -234,3 +234,39 @@ def test_nothing_is_committed_that_the_task_has_not_taken(drive, caplog):
     drive(Eager(), consumer, lambda: consumer.logs[0].append(b"refused"), lambda: None)
     assert consumer.committed == {1: 1}
     assert f"{TOPIC}-0 at 2" in caplog.text
+
+
+def test_batch_whose_commit_fails_is_not_put_but_read_again(drive):
+    """At most once: what is not known to be committed does not reach the task."""
+    consumer = MemoryConsumer([b"a", b"b"])
+    consumer.refusals = 1
+    puts = []
+
+    class Notes(Task):
+        def put(self, records):
+            if records:
+                puts.append((len(records), dict(consumer.committed)))
+
+    drive(Notes(), consumer, **{"delivery.guarantee": "at_most_once"})
+    assert puts == [(2, {0: 2})]
+
+
+def test_records_of_a_partition_that_is_gone_are_not_put_at_most_once(drive):
+    """At most once: who has the partition now gets them, as their offsets are not committed."""
+    consumer = MemoryConsumer([b"gone"], [b"kept"])
+    consumer.between = lambda: consumer.lose(0)
+    task = Task()
+    drive(task, consumer, lambda: None, **{"delivery.guarantee": "at_most_once"})
+    assert task.put_values == ["kept"]
+    assert consumer.committed == {1: 1}
+
+
+def test_commit_that_fails_while_a_partition_goes_seeks_only_what_is_there(drive):
+    """At most once: a partition that was taken away is not read again."""
+    consumer = MemoryConsumer([b"gone"], [b"kept"])
+    consumer.between = lambda: consumer.lose(0)
+    consumer.refusals = 1
+    task = Task()
+    drive(task, consumer, lambda: None, **{"delivery.guarantee": "at_most_once"})
+    assert task.put_values == ["kept"]
+    assert consumer.next == {1: 1}
