@@ -248,7 +248,7 @@ class SinkLoop:
         self._retry_delay = RETRY_SECONDS
         if again:
             self._apply_pauses(force=True)
-        self._positions = self._consumed()
+        self._positions.update(self._consumed())  # where the task went back to has none yet
 
     def _call_put(self, batch: SinkBatch) -> None:
         self.busy_since = time.monotonic()
@@ -376,7 +376,7 @@ class SinkLoop:
         """
         positions = self._consumed()
         if self._commit_offsets(positions):
-            self._positions = positions
+            self._positions.update(positions)
             return True
         first = {TopicPartition(m.topic(), m.partition()): m.offset() for m in reversed(messages)}
         for p, offset in first.items():
@@ -387,14 +387,16 @@ class SinkLoop:
 
     def _back_to_committed(self, offsets: Iterable[TopicPartition]) -> None:
         for p in offsets:
-            self._consumer.seek(KafkaPartition(p.topic, p.partition, self._begin[p]))
+            if p in self._begin:  # or nothing of it was read
+                self._consumer.seek(KafkaPartition(p.topic, p.partition, self._begin[p]))
         self._positions = {}
 
     def _rewind(self) -> None:
         for partition, offset in self._context.rewinds.items():
             if partition in self._context.assignment:
                 self._consumer.seek(KafkaPartition(partition.topic, partition.partition, offset))
-                self._positions[partition] = offset
+                self._positions[partition] = self._begin[partition] = offset
+                self._committed.pop(partition, None)  # what comes again is to be flushed again
         self._context.rewinds.clear()
 
     # -- partitions come and go -------------------------------------------------------------

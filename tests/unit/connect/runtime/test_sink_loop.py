@@ -128,6 +128,9 @@ class Task(SinkTask):
     def put(self, records):
         self.put_values += [record.value for record in records]
 
+    def ask_for_commit(self):
+        self.context.request_commit()
+
 
 @pytest.fixture
 def drive():
@@ -270,3 +273,65 @@ def test_commit_that_fails_while_a_partition_goes_seeks_only_what_is_there(drive
     drive(task, consumer, lambda: None, **{"delivery.guarantee": "at_most_once"})
     assert task.put_values == ["kept"]
     assert consumer.next == {1: 1}
+
+
+def test_failed_flush_goes_no_further_than_the_task_went_back(drive):
+    """What lies between an offset the task went back to and the last commit comes again."""
+
+    class GoesBack(Task):
+        fails = False
+
+        def flush(self, offsets):
+            if self.fails:
+                self.fails = False
+                raise RetriableError("not now")
+
+    task, consumer = GoesBack(), MemoryConsumer([b"a", b"b", b"c"])
+
+    def go_back():
+        task.context.offset({ZERO: 1})
+        task.put_values.clear()
+
+    def fail_to_flush():
+        task.fails = True
+        task.context.request_commit()
+
+    drive(task, consumer, task.ask_for_commit, go_back, fail_to_flush)
+    assert task.put_values == ["b", "c", "b", "c"]
+
+
+def test_what_the_task_went_back_to_stays_its_offset_until_more_is_read(drive):
+    """A partition that brings nothing after context.offset() is committed where the task is."""
+    task, consumer = Task(), MemoryConsumer([b"a", b"b"])
+
+    def go_back():
+        task.context.pause(ZERO)
+        task.context.offset({ZERO: 1})
+
+    drive(
+        task,
+        consumer,
+        task.ask_for_commit,
+        go_back,
+        lambda: None,
+        task.ask_for_commit,
+    )
+    assert consumer.committed == {0: 1}
+
+
+def test_failed_flush_leaves_a_partition_without_messages_where_it_is(drive):
+    """A position without a message, as behind markers of transactions, is nothing to go back to."""
+
+    class Fails(Task):
+        def flush(self, offsets):
+            raise RetriableError("not now")
+
+    task, consumer = Fails(), MemoryConsumer([b"a"], [])
+
+    def read_markers():
+        consumer.next[1] = consumer.positions[1] = 0
+
+    consumer.between = read_markers
+    drive(task, consumer, task.ask_for_commit)
+    assert consumer.next == {0: 1, 1: 0}
+    assert task.put_values == ["a", "a"]
