@@ -108,6 +108,13 @@ class ErrorCounts:
     last_error_ms: int = 0
 
 
+class Interrupted(BaseException):
+    """The task is to stop while a step waits to be tried again.
+
+    No Exception, which would be taken for the failure of a record: nothing has failed.
+    """
+
+
 # The first wait; each further one is twice as long.
 RETRY_DELAY_MS = 300
 
@@ -125,7 +132,7 @@ class Retry:
     counts: ErrorCounts
 
     def call(self, step: Callable[..., T], *args: Any) -> T:
-        """The step's result, or its last error when there is no point in going on."""
+        """The step's result, or its last error when there is no time left."""
         attempt = 0
         deadline: float | None = None
         while True:
@@ -143,7 +150,7 @@ class Retry:
                         raise
                     delay = min(delay, deadline - now)
                 if self.wait(delay):
-                    raise
+                    raise Interrupted from None
                 self.counts.retries += 1
             except Exception:
                 self.count_failure()

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -13,13 +14,13 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from connect.errors import ConnectError, RetriableError
-from connect.pipeline import Failure, SinkPipeline, Stage
+from connect.pipeline import Failure, Interrupted, SinkPipeline, Stage
 from connect.plugin import SinkTask, TopicPartition
 from connect.records import SinkBatch, SinkRecord
-from connect.runtime.control import Control
+from connect.runtime.control import Control, StoppedError
 from connect.runtime.measures import furthest_behind
 from connect.runtime.sink_context import SinkContext
-from connect.runtime.tolerance import OutageError, Tolerance
+from connect.runtime.tolerance import Tolerance
 from connect.runtime.topics import Subscription
 
 log = logging.getLogger(__name__)
@@ -115,13 +116,14 @@ class SinkLoop:
             on_revoke=self._revoked,
             on_lost=self._lost,
         )
-        while not self._control.stopping:
-            subscription.refresh()
-            if subscription.empty:
-                self._show_pause()
-                self._control.wait(IDLE_SECONDS)
-            else:
-                self._turn()
+        with suppress(StoppedError):
+            while not self._control.stopping:
+                subscription.refresh()
+                if subscription.empty:
+                    self._show_pause()
+                    self._control.wait(IDLE_SECONDS)
+                else:
+                    self._turn()
 
     def finish(self) -> None:
         """Commit what is safe and give the partitions back. After an error: commit nothing new."""
@@ -204,17 +206,15 @@ class SinkLoop:
                 self._begin.setdefault(TopicPartition(m.topic(), m.partition()), m.offset())
         self._reported.clear()
         self.counts["read"] += len(messages)
-        batch, failures = self._run(messages)
+        try:
+            batch, failures = self._run(messages)
+        except Interrupted:
+            raise StoppedError from None
         topics = {batch.topic} if batch.topic else set(map(type(messages[0]).topic, messages))
         if not topics <= self._seen_topics:
             self._seen_topics |= topics
             self._on_topics(self._seen_topics)
-        try:
-            self._tolerance.handle(failures, len(messages))
-        except OutageError:
-            if self._control.stopping:  # which has cut the waiting short
-                return
-            raise
+        self._tolerance.handle(failures, len(messages))
         if self._commit_before_put:
             if not self._commit_first(messages):
                 return
@@ -305,7 +305,7 @@ class SinkLoop:
                 except RetriableError as retriable:
                     log.warning("put() is tried again in %.1f s: %s", RETRY_SECONDS, retriable)
                     if self._control.wait(RETRY_SECONDS):
-                        raise
+                        raise StoppedError from None
                     continue
                 except Exception as narrower:  # noqa: BLE001 - ends as a failure's cause
                     self._narrow(half, narrower)

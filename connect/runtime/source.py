@@ -17,12 +17,12 @@ import orjson
 from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError, KafkaException, Producer
 
 from connect.errors import RetriableError
-from connect.pipeline import Failure, Outgoing, RawMessage, SourcePipeline, Stage
+from connect.pipeline import Failure, Interrupted, Outgoing, RawMessage, SourcePipeline, Stage
 from connect.plugin import Partition, SourceTask, TopicPartition, TransactionContext
 from connect.records import SourceBatch, SourceRecord
 from connect.runtime.control import Control, StoppedError
 from connect.runtime.express import Express, Terms
-from connect.runtime.tolerance import OutageError, Tolerance
+from connect.runtime.tolerance import Tolerance
 from connect.runtime.topics import SourceTopics
 
 log = logging.getLogger(__name__)
@@ -212,13 +212,11 @@ class SourceLoop:
     # -- producing --------------------------------------------------------------------------
 
     def _send(self, records: Sequence[SourceRecord]) -> None:
-        outgoing, dropped, failures = self._pipeline.run(records)
         try:
-            self._tolerance.handle(failures, len(records))
-        except OutageError:
-            if self._control.stopping:  # which has cut the waiting short
-                raise StoppedError from None
-            raise
+            outgoing, dropped, failures = self._pipeline.run(records)
+        except Interrupted:
+            raise StoppedError from None
+        self._tolerance.handle(failures, len(records))
         for topic in {batch.topic for batch in outgoing} - self._seen_topics:
             self._meet(topic)
             self._seen_topics.add(topic)

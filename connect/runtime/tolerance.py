@@ -21,10 +21,6 @@ log = logging.getLogger(__name__)
 SETTLE_SECONDS = 30.0
 
 
-class OutageError(ConnectError):
-    """What a converter needs was away for longer than errors.retry.timeout."""
-
-
 class Guard:
     """Fails a task when too many of its last records failed, though errors are tolerated."""
 
@@ -87,7 +83,7 @@ class Tolerance:
             return
         for failure in failures:
             if failure.is_outage:
-                raise OutageError(
+                raise ConnectError(
                     f"{failure.stage} with {failure.class_name} lacks what it needs"
                     f"{_where(failure)}. No record is skipped for that. Restart the task when it "
                     "is back, or set errors.retry.timeout to wait for it."

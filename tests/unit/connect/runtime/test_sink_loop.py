@@ -1,12 +1,13 @@
 """The sink's loop over a consumer in memory: what it reads, commits, and where it goes back to."""
 
 from multiprocessing import Pipe
+from threading import Event
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from connect import RetriableError, SinkTask, TopicPartition
+from connect import DataError, RetriableError, SinkTask, TopicPartition
 from connect.config.connector import framework_settings
 from connect.pipeline import ErrorCounts, PipelineSpec, RawMessage, SinkPipeline
 from connect.plugins import Plugins
@@ -138,7 +139,8 @@ def drive():
 
     def run(task, consumer, *script, paused=False, **settings):
         ours, theirs = Pipe()
-        control = Control(theirs, paused=paused, on_lost=lambda: None)
+        left = Event()
+        control = Control(theirs, paused=paused, on_lost=left.set)
 
         def stop():
             ours.send(Stop())
@@ -154,7 +156,7 @@ def drive():
         }
         tolerance = Tolerance("sink-0", framework_settings(config, is_sink=True), ErrorCounts())
         spec = PipelineSpec("sink", 0, config, {}, Plugins())
-        task.context = SinkContext(config)
+        task.context, task.stop_loop = SinkContext(config), stop
         consumer.script = iter([*script, stop])
         loop = SinkLoop(
             name="sink-0",
@@ -176,8 +178,9 @@ def drive():
         try:
             loop.run()
         finally:
-            control.close()
             ours.close()
+            assert left.wait(30)  # before nobody listens, what it listens to stays open
+            theirs.close()
 
     return run
 
@@ -335,3 +338,19 @@ def test_failed_flush_leaves_a_partition_without_messages_where_it_is(drive):
     drive(task, consumer, task.ask_for_commit)
     assert consumer.next == {0: 1, 1: 0}
     assert task.put_values == ["a", "a"]
+
+
+def test_stop_while_a_refused_batch_is_halved_is_no_failure(drive):
+    """A half that is to be put again is left when the task is stopped: all of it comes again."""
+
+    class Refuses(Task):
+        def put(self, records):
+            if len(records) > 1:
+                raise DataError("refused")
+            if records:
+                self.stop_loop()
+                raise RetriableError("not now")
+
+    consumer = MemoryConsumer([b"a", b"b"])
+    drive(Refuses(), consumer, **{"errors.tolerance": "all"})
+    assert consumer.committed == {}
