@@ -4,7 +4,6 @@ import pytest
 
 from bench.runs import Goal, Row, Sample
 
-
 THREE_TIMES = Goal(3.0)
 
 
