@@ -132,6 +132,7 @@ class ExpressTransactions:
         self._identity: Identity | None = None  # of the owner, who may be the producer
         self.owns = False  # and not the producer
         self._open = False  # whether a transaction may be
+        self._begun = False  # whether one certainly was, and its commit was not asked for
         # Whether a request was repeated, the first of which the broker may see to later.
         self._astray = False
         self._sequences: dict[tuple[str, int], int] = {}  # of the next record, by partition
@@ -182,14 +183,35 @@ class ExpressTransactions:
         An open transaction is aborted, and what is still on its way to the broker, void.
         """
         self._sequences.clear()
+        try:
+            self._identity = self._claim(current, seconds, patient=patient)
+        except FencedError:
+            # Below Kafka's transaction.version 2 that is also what is told once the claim has
+            # aborted an open transaction.
+            if not self._begun:
+                raise
+            self._identity = self._claim(current, seconds, patient=patient)
+        self.owns = True
+        self._open = self._begun = self._astray = False
+
+    def _claim(self, current: Identity | None, seconds: float, *, patient: bool) -> Identity:
         # The claim itself is compared, too, but not while its owner has a transaction open, which
         # would be aborted whoever's it is.
-        if current is not None and self._current(seconds) != current:
+        expected = None if current is None else self._still(current, seconds)
+        request = claim_transactions(self._id, self._timeout_ms, expected)
+        return self._coordinate(request, seconds, patient=patient).identity
+
+    def _still(self, current: Identity, seconds: float) -> Identity:
+        """The identity to claim it with, if nobody else has had it since.
+
+        To abort an open transaction takes the next epoch, which nobody is given: who comes anew
+        gets the one after it. If none was open, though, it is the next one that a successor gets.
+        """
+        found = self._current(seconds)
+        aborted = current._replace(epoch=current.epoch + 1)
+        if found != current and not (self._begun and found == aborted):
             raise self._fenced()
-        request = claim_transactions(self._id, self._timeout_ms, current)
-        self._identity = self._coordinate(request, seconds, patient=patient).identity
-        self.owns = True
-        self._open = self._astray = False
+        return found
 
     def _current(self, seconds: float, *, patient: bool = True) -> Identity:
         """That of whoever owns it."""
@@ -316,6 +338,7 @@ class ExpressTransactions:
         places = {(parcel.topic, parcel.partition) for parcel in parcels}
         self._open = True
         self._coordinate(add_partitions(owner, sorted(places)), COORDINATE_SECONDS)
+        self._begun = True
         under_way = []
         for parcel in parcels:
             place = parcel.topic, parcel.partition
@@ -340,6 +363,7 @@ class ExpressTransactions:
 
     def _end(self) -> None:
         """Commit. To ask for it again is safe: it is done once, and told as often."""
+        self._begun = False
         try:
             self._coordinate(commit_transaction(self._owner), COORDINATE_SECONDS)
         except OSError as error:

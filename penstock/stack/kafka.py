@@ -31,11 +31,15 @@ BUNDLE = Bundle(
 
 @dataclass(frozen=True)
 class KafkaOptions:
-    """What a test or a benchmark may want to be different. `settings` are server.properties."""
+    """What a test or a benchmark may want to be different. `settings` are server.properties.
+
+    `features` have levels, as after an upgrade that raised none; a container has the newest ones.
+    """
 
     heap: str = "512m"
     jvm_flags: tuple[str, ...] = jvm.QUICK_START
     settings: Mapping[str, str] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=dict)
 
 
 def broker_settings(
@@ -80,7 +84,9 @@ def prepare(directory: Path, java: Java, jars: Path, options: KafkaOptions, port
     java_command = jvm.command(java, directory, [jars], options.heap, options.jvm_flags)
     properties = directory / "server.properties"
     properties.write_text(jvm.properties(settings))
-    _format_storage([*java_command, "kafka.tools.StorageTool"], cluster_id, properties)
+    features = [f"--feature={name}={level}" for name, level in options.features.items()]
+    tool = [*java_command, "kafka.tools.StorageTool", "format", *features]
+    _format_storage(tool, cluster_id, properties)
     return Launch(
         Service(TITLE, address, lambda: cluster_at(address) == cluster_id),
         command=[*java_command, "kafka.Kafka", str(properties)],
@@ -98,7 +104,7 @@ def _new_cluster_id() -> str:
 
 def _format_storage(tool: list[str], cluster_id: str, properties: Path) -> None:
     done = subprocess.run(
-        [*tool, "format", "--cluster-id", cluster_id, "--config", str(properties)],
+        [*tool, "--cluster-id", cluster_id, "--config", str(properties)],
         capture_output=True,
         text=True,
         check=False,

@@ -42,12 +42,15 @@ class Broker:
 
 @contextmanager
 def own_broker(
-    say: Callable[[str], None], settings: Mapping[str, str] | None = None, port: int | None = None
+    say: Callable[[str], None],
+    settings: Mapping[str, str] | None = None,
+    port: int | None = None,
+    features: Mapping[str, int] | None = None,
 ) -> Iterator[Broker]:
     """A broker that nobody else uses, even where the environment names one."""
     files = jars.retrieve(kafka.BUNDLE, say)
     with throwaway._guarded_directory() as (home, guard):
-        options = KafkaOptions(settings=settings or {})
+        options = KafkaOptions(settings=settings or {}, features=features or {})
         launch = kafka.prepare(home, find_java(), files, options, port or free_port())
         broker = Broker(launch, guard)
         broker.start()

@@ -3,7 +3,7 @@
 import struct
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -25,6 +25,16 @@ INVALID_EPOCH = 47
 
 def ignored(*_what):
     """What the producer could not write, which its commit tells of as well."""
+
+
+@pytest.fixture(scope="module", params=[None, 1], ids=["newest", "transactions of Kafka 3"])
+def kafka(request, kafka, say):
+    """As it is set up today, and as one that was upgraded from Kafka 3."""
+    if request.param is None:
+        yield kafka
+    else:
+        with own_broker(say, features={"transaction.version": request.param}) as broker:
+            yield broker.address
 
 
 class Way:
@@ -63,6 +73,16 @@ class Way:
         self.producer.commit_transaction(30)
         return False
 
+    def claim_once(self, current=None):
+        """As a new owner does it first: it is asked to come again if a transaction is open."""
+        short = clients.express_transactions("c", 0, self.worker, {}, transactional_id=self.owner)(
+            self.short._offsets_topic, lambda: self.producer
+        )
+        try:
+            short._ask_coordinator(wire.claim_transactions(self.owner, 60_000, current), 10)
+        finally:
+            short.close()
+
     def stop_resting(self):
         self.short._rests_until = 0
 
@@ -86,6 +106,12 @@ def way_to(bootstrap, offsets, **settings):
 @pytest.fixture
 def offsets(make_topic):
     return make_topic("offsets", partitions=7)
+
+
+@pytest.fixture
+def proxy(kafka):
+    with kafka_proxy(kafka) as proxy:
+        yield proxy
 
 
 @pytest.fixture
@@ -228,23 +254,59 @@ def test_who_was_replaced_in_the_middle_of_a_transaction(way, kafka, topic):
     assert numbers(consume_all(kafka, topic, 2)) == [-2, -1]
 
 
-@pytest.mark.parametrize("begun", [False, True], ids=["idle", "in a transaction"])
-def test_who_was_replaced_takes_nothing_from_its_successor(way, kafka, topic, begun):
+@pytest.mark.parametrize("successor_is", ["idle", "in a transaction", "behind what it aborted"])
+def test_who_was_replaced_takes_nothing_from_its_successor(way, kafka, topic, successor_is):
     """To hand over means to take it anew, by a producer that asks nobody: that must not be."""
     assert way.write(batch(topic, 0))
     with successor_of(way) as successor:
-        if begun:
+        if successor_is != "idle":
             successor.begin_transaction()
             successor.produce(topic, b"-2")
             successor.flush(30)
+        if successor_is == "behind what it aborted":
+            successor.abort_transaction(30)
         with pytest.raises(FencedError):
             way.write(batch(topic, COUNT, bare=False))
         assert way.producers == 0
-        if begun:
+        if successor_is == "in a transaction":
             successor.commit_transaction(30)
         writes(successor, topic)
-    expected = [*range(COUNT), *([-2] if begun else []), -1]
+    expected = [*range(COUNT), *([-2] if successor_is == "in a transaction" else []), -1]
     assert numbers(consume_all(kafka, topic, len(expected))) == expected
+
+
+@pytest.mark.parametrize("successor_is", ["idle", "behind what it aborted"])
+def test_who_is_replaced_while_its_transaction_is_aborted(way, proxy, kafka, topic, successor_is):
+    """Its successor has it, though the abort was its own wish, and is not hindered."""
+    way.short._write_where_it_belongs(way.short.pack([batch(topic, 0)], 1_000_000), [])
+    way.short._coordinator = proxy.address
+    with ExitStack() as later:
+
+        def replace():
+            with pytest.raises(ConnectionError, match="concurrent"):
+                way.claim_once(way.short._identity)
+            successor = later.enter_context(successor_of(way))
+            if successor_is == "behind what it aborted":
+                successor.begin_transaction()
+                successor.produce(topic, b"-2")
+                successor.flush(30)
+                successor.abort_transaction(30)
+            later.callback(writes, successor, topic)
+
+        proxy.before(CLAIM, replace)
+        with pytest.raises(FencedError):
+            way.write(batch(topic, COUNT, bare=False))
+        assert way.producers == 0
+    assert numbers(consume_all(kafka, topic, 1)) == [-1]
+
+
+def test_successor_that_ends_before_it_has_begun(way, kafka, topic):
+    """It could only have the open transaction aborted, which is written again."""
+    way.short._write_where_it_belongs(way.short.pack([batch(topic, 0)], 1_000_000), [])
+    with pytest.raises(ConnectionError, match="concurrent"):
+        way.claim_once()
+    assert not way.write(batch(topic, COUNT, bare=False))
+    assert numbers(consume_all(kafka, topic, COUNT)) == [*range(COUNT, 2 * COUNT)]
 
 
 def test_who_was_replaced_while_the_producer_wrote(way, kafka, topic):
@@ -274,22 +336,17 @@ def test_who_is_replaced_in_the_moment_of_handing_over(way, kafka, topic):
 # ---- what goes wrong -------------------------------------------------------------------------
 
 
-@pytest.fixture
-def proxy(kafka):
-    with kafka_proxy(kafka) as proxy:
-        yield proxy
-
-
 @pytest.mark.parametrize("kind", [ADD_PARTITIONS, COMMIT])
 def test_answer_that_is_lost(way, proxy, kafka, topic, offsets, kind):
     """It is asked for again: what was done is done once."""
-    for n in range(3):
+    way.write(batch(topic, 0))
+    for n in range(1, 4):
         way.short._coordinator = proxy.address
         proxy.lose_answer(kind)
         assert way.write(batch(topic, n * COUNT), offset=b"%d" % n)
         assert proxy.seen[-1] == kind
-    assert numbers(consume_all(kafka, topic, 3 * COUNT)) == [*range(3 * COUNT)]
-    assert numbers(consume_all(kafka, offsets, 3)) == [0, 1, 2]
+    assert numbers(consume_all(kafka, topic, 4 * COUNT)) == [*range(4 * COUNT)]
+    assert numbers(consume_all(kafka, offsets, 4)) == [0, 1, 2, 3]
 
 
 def test_commit_that_arrives_late_ends_no_other_transaction(way, proxy, kafka, topic):
