@@ -118,6 +118,11 @@ class ExactlyOnceLoop(SourceLoop):
         self._start_producer()
         ExactlyOnceLoop.take_over(self)
 
+    def _see_to_producer(self) -> None:
+        """Have one that fits."""
+        if not self._fits:
+            self._begin_anew()
+
     def _start_producer(self) -> None:
         self._fits = True  # first: meanwhile another thread may find that it does not
         super()._start_producer()
@@ -197,8 +202,7 @@ class ExactlyOnceLoop(SourceLoop):
 
     def _begin_transaction(self) -> None:
         if not self._open:
-            if not self._fits:
-                self._begin_anew()
+            self._see_to_producer()
             self._producer.begin_transaction()
             self._open, self._begun = True, False
             self._opened = time.monotonic()

@@ -208,5 +208,11 @@ class GroupCommitLoop(ExactlyOnceLoop):
                 SourceLoop._produce(self, batch)
         super()._commit_transaction(records)
 
+    def _see_to_producer(self) -> None:
+        # The short way, which is told of those that it hands over to, would take another one for
+        # another task's. A topic that was met meanwhile is not in this transaction.
+        if self._short is None:
+            super()._see_to_producer()
+
     def _has_work(self) -> bool:
         return bool(self._waiting or self._waiting_offsets)
