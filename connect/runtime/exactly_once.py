@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 INIT_SECONDS = 60.0
 COMMIT_SECONDS = 120.0
 ABANDON_SECONDS = 10.0
+# A worker has five seconds for a task to stop, and one passes before it sees that it is to.
+LEAVE_SECONDS = 1.5
 
 SourceOffsets = list[tuple[Partition, dict[str, Any] | None]]
 OffsetRecords = Sequence[tuple[bytes, bytes | None]]
@@ -296,10 +298,17 @@ class ExactlyOnceLoop(SourceLoop):
         elif self._open:
             self._end_transaction()
 
+    def finish(self) -> None:
+        super().finish()
+        self._leave_nothing_open(LEAVE_SECONDS)
+
     def abandon(self) -> None:
-        """After a failure: leave nothing half open for readers to wait for."""
+        self._leave_nothing_open(ABANDON_SECONDS)
+
+    def _leave_nothing_open(self, seconds: float) -> None:
+        """Readers would wait for the end of a transaction that was given up."""
         if self._open:
             try:
-                self._abort(ABANDON_SECONDS)
+                self._abort(seconds)
             except KafkaException as error:
                 log.warning("The open transaction was not aborted: %s", error.args[0].str())

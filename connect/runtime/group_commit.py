@@ -24,7 +24,6 @@ from connect.pipeline import Outgoing
 from connect.plugin import SourceTask
 from connect.runtime.control import StoppedError
 from connect.runtime.exactly_once import (
-    ABANDON_SECONDS,
     COMMIT_SECONDS,
     ExactlyOnceLoop,
     OffsetRecords,
@@ -141,25 +140,16 @@ class GroupCommitLoop(ExactlyOnceLoop):
                 "goes on from the last committed one when it is restarted."
             )
 
-    def finish(self) -> None:
-        super().finish()
-        self._end_committer()
-        if self._short is not None:
-            self._short.close()
-
-    def abandon(self) -> None:
-        """After a failure: what came before it is committed, and nothing is left half open."""
-        self._end_committer()
-        if not self._committer.is_alive():
-            super().abandon()
-            if self._short is not None:
-                self._short.abandon(ABANDON_SECONDS)
-
-    def _end_committer(self) -> None:
+    def _leave_nothing_open(self, seconds: float) -> None:
+        """What was handed over before is committed first, if that can be in time."""
         with self._changed:
             self._over = True
             self._changed.notify_all()
-        self._committer.join(ABANDON_SECONDS)
+        self._committer.join(seconds)
+        if not self._committer.is_alive():
+            super()._leave_nothing_open(seconds)
+            if self._short is not None:
+                self._short.abandon(seconds)
 
     # -- the committer ----------------------------------------------------------------------
 

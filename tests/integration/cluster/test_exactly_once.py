@@ -291,6 +291,32 @@ def test_transactions_and_rebalances_are_measured(workers, topic, consume_all):
     workers.any.rest.delete(f"/connectors/{name}")
 
 
+@pytest.mark.parametrize("boundary", ["poll", "interval"])
+def test_source_that_is_stopped_while_its_producer_is_full_hides_nothing(
+    workers, topic, consume_all, boundary
+):
+    """Its transaction is given up, and what others write behind it is seen at once."""
+    name = f"full-{topic}"
+    config = {"topic": topic, "count": "100000", "batch": "50000"}
+    # It has room for a small part of a poll, and sends it seconds later.
+    slow = {"buffer.memory": "65536", "batch.size": "1000000", "linger.ms": "2000"}
+    overrides = {f"producer.override.{key}": value for key, value in slow.items()}
+    workers.any.create(
+        name,
+        {
+            "connector.class": "NumbersSource",
+            "transaction.boundary": boundary,
+            **config,
+            **overrides,
+        },
+    )
+    consume_all(topic, 1, timeout=60, isolation="read_uncommitted")
+    assert workers.any.rest.put(f"/connectors/{name}/stop").status_code == 204
+    topics.produce(workers.bootstrap, topic, [b'{"n": -1}'])
+    assert numbers(consume_all(topic, 1)) == [-1]
+    workers.any.rest.delete(f"/connectors/{name}")
+
+
 def samples(workers, **labels):
     families = text_string_to_metric_families(workers.any.rest.get("/metrics").text)
     found = [s for family in families for s in family.samples]
