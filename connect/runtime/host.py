@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
@@ -265,37 +266,38 @@ class Host:
         store = _WorkerOffsets(self._control, self._spec)
         context = SourceContext(self._config, store)
         task.context = context
-        tolerance = self._tolerance()
         creates = self._worker.get("topic.creation.enable", "true").strip().lower() == "true"
-        pipeline = SourcePipeline(
-            self._pipeline_spec, self._pipeline_spec.retry(self._control.wait, self._counts)
-        )
-        loop = self._source_loop(
-            context,
-            task=task,
-            pipeline=pipeline,
-            tolerance=tolerance,
-            control=self._control,
-            store=store,
-            topics=SourceTopics(self._connector_config if creates else {}, self._admin),
-            commit_interval=self._seconds("offset.flush.interval.ms", 60_000),
-            commit_timeout=self._seconds("offset.flush.timeout.ms", 5_000),
-            on_state=self._show_paused,
-            on_topics=self._show_topics,
-        )
-        try:
-            task.start(config)
-            self.limits.watch(lambda: loop.busy_since)
-            self._begin(version, tolerance.letters, lambda: _source_metrics(loop, pipeline))
-            loop.run()
-            loop.finish()
-        except BaseException:
-            _quietly(loop.abandon)
-            raise
-        finally:
-            _quietly(task.stop)
-            _quietly(pipeline.close)
-            _quietly(tolerance.close)
+        with ExitStack() as made:
+            tolerance = self._tolerance()
+            made.callback(_quietly, tolerance.close)
+            pipeline = SourcePipeline(
+                self._pipeline_spec, self._pipeline_spec.retry(self._control.wait, self._counts)
+            )
+            made.callback(_quietly, pipeline.close)
+            loop = self._source_loop(
+                context,
+                task=task,
+                pipeline=pipeline,
+                tolerance=tolerance,
+                control=self._control,
+                store=store,
+                topics=SourceTopics(self._connector_config if creates else {}, self._admin),
+                commit_interval=self._seconds("offset.flush.interval.ms", 60_000),
+                commit_timeout=self._seconds("offset.flush.timeout.ms", 5_000),
+                on_state=self._show_paused,
+                on_topics=self._show_topics,
+            )
+            try:
+                self._take_over(loop)
+                made.callback(_quietly, task.stop)
+                task.start(config)
+                self.limits.watch(lambda: loop.busy_since)
+                self._begin(version, tolerance.letters, lambda: _source_metrics(loop, pipeline))
+                loop.run()
+                loop.finish()
+            except BaseException:
+                _quietly(loop.abandon)
+                raise
 
     def _source_loop(self, context: SourceContext, **common: Any) -> SourceLoop:
         where = (self._spec.connector, self._spec.task, self._worker, self._connector_config)
@@ -321,19 +323,19 @@ class Host:
             "encode_offsets": store.records_of,
             "copy_offsets": None if own is None else store.copy,
         }
-        loop: ExactlyOnceLoop
         if boundary == "poll" and not wants_to_hear(common["task"]):
             short_way = clients.express_transactions(*where, transactional_id=transactions.id)
-            loop = GroupCommitLoop(short_way=short_way, **common)
-        else:
-            seconds = common["commit_interval"] if interval is None else interval / 1000
-            loop = ExactlyOnceLoop(
-                requests=requests, interval=seconds if boundary == "interval" else None, **common
-            )
-        loop.take_over()
-        # Only now is it certain that no older task of this id writes: is this one still wanted?
-        self._control.ask("may_start", self._spec)
-        return loop
+            return GroupCommitLoop(short_way=short_way, **common)
+        seconds = common["commit_interval"] if interval is None else interval / 1000
+        return ExactlyOnceLoop(
+            requests=requests, interval=seconds if boundary == "interval" else None, **common
+        )
+
+    def _take_over(self, loop: SourceLoop) -> None:
+        if isinstance(loop, ExactlyOnceLoop):
+            loop.take_over()
+            # Only now is it certain that no older task of this id writes: is this one still wanted?
+            self._control.ask("may_start", self._spec)
 
     # -- telling the worker -----------------------------------------------------------------
 
