@@ -71,14 +71,13 @@ _AGAIN = {
     KafkaError.REQUEST_TIMED_OUT,
     # While somebody else takes the transactional id over. The next time it is told as what it is.
     KafkaError.UNKNOWN,
-    # The coordinator does not know yet of a partition that was made a moment ago.
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
     *_ELSEWHERE,
 }
 
 _MOVED = {
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.NOT_LEADER_FOR_PARTITION,
+    # It was made a moment ago, or it is gone: which of the two, the next look at the topic tells.
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 }
 

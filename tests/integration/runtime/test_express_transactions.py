@@ -7,11 +7,12 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import NewTopic
 
 from connect.errors import ConnectError
 from connect.pipeline import Outgoing
 from connect.runtime import clients, wire
-from connect.runtime.express_transactions import FencedError
+from connect.runtime.express_transactions import TOPIC_SECONDS, FencedError
 from tests.support import topics
 from tests.support.broker import own_broker
 from tests.support.kafka_proxy import ADD_PARTITIONS, CLAIM, COMMIT, PRODUCE, kafka_proxy
@@ -212,6 +213,20 @@ def test_topic_that_is_new(way, kafka, make_topic, topic):
     name = f"{topic}-new"
     assert way.write(batch(name, 0))
     assert numbers(consume_all(kafka, name, COUNT)) == [*range(COUNT)]
+
+
+def test_topic_that_is_made_anew_with_fewer_partitions(way, kafka, make_topic):
+    """What was known of the old one is not insisted on for the minutes that a coordinator has."""
+    name = make_topic(partitions=50)
+    assert way.write(batch(name, 0))
+    admin = topics.admin_client(kafka)
+    admin.delete_topics([name])[name].result()
+    wait_for(lambda: name not in admin.list_topics(timeout=10).topics, "the topic to be gone")
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result()
+    began = time.monotonic()
+    assert way.write(batch(name, COUNT))
+    assert time.monotonic() - began < TOPIC_SECONDS
+    assert numbers(consume_all(kafka, name, COUNT)) == [*range(COUNT, 2 * COUNT)]
 
 
 def test_order_holds_when_it_changes_hands(way, kafka, topic, offsets):
