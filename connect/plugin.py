@@ -221,6 +221,14 @@ class SinkTaskContext(Protocol):
     def errant_record_reporter(self) -> ErrantRecordReporter | None:
         """None unless a dead-letter topic is set or errors.log.enable=true."""
 
+    @property
+    def replays(self) -> bool:
+        """Whether records are dead letters, replayed into this sink alone.
+
+        They come in any company and none comes behind them, so a `pre_commit` should write all it
+        can: what it does not call safe stays a dead letter. Offsets are not to be kept.
+        """
+
     def offset(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Go to these offsets before the next `put`: the sink knows better where it stands."""
 

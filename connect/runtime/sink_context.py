@@ -14,6 +14,7 @@ class SinkContext:
         self.config = config
         self.assignment: set[TopicPartition] = set()
         self.errant_record_reporter: ErrantRecordReporter | None = None
+        self.replays = False
         self.rewinds: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
         self.pause_changed = False

@@ -1,16 +1,16 @@
 """A connector's sink task, run once more over records given by hand: replays straight into a sink.
 
-The task gets the connector's config and records with the places they came from. It is given no
-offsets to keep: those of its partitions belong to the connector's own tasks.
+The task gets the connector's config and records with the places they came from. Its context says
+that they are replayed: the offsets of its partitions belong to the connector's own tasks.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from connect.errors import ConnectError, RetriableError
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 
 # A put that asks to be tried again is, for so long.
 PATIENCE_SECONDS = 60.0
+
+_NOT_WRITTEN = "it has not written the record yet"
+
+_T = TypeVar("_T")
 
 
 class SinkDelivery:
@@ -52,6 +56,7 @@ class SinkDelivery:
         self._task = task
         self._context = SinkContext(task_config)
         self._context.errant_record_reporter = self
+        self._context.replays = True
         self._task.context = self._context
         self._config = found.config_def.parse(task_config)
         made = PipelineSpec(spec.connector, 0, config, spec.worker_config, spec.plugins)
@@ -69,36 +74,54 @@ class SinkDelivery:
 
     def __exit__(self, *_: object) -> None:
         try:
-            if self._context.assignment:
-                self._task.close(sorted(self._context.assignment))
+            self._close()
         finally:
             self._task.stop()
             self._pipeline.close()
 
     def deliver(self, messages: Sequence[RawMessage]) -> dict[int, str]:
-        """Convert, transform, put and flush; the positions of those that failed, and why."""
+        """Convert, transform, put and commit; the positions of those that failed, and why."""
         failed: dict[int, str] = {}
         for some in _without_repetitions(messages):
-            failed |= self._deliver({i: messages[i] for i in some})
+            # A task may take what lies before the last record for one that it has already.
+            in_order = sorted(some, key=lambda i: _place(messages[i]))
+            failed |= self._deliver({i: messages[i] for i in in_order})
         # Requests a task makes of its consumer make no sense here.
         self._context.rewinds.clear()
         return failed
 
-    def _deliver(self, messages: dict[int, RawMessage]) -> dict[int, str]:
+    def _deliver(self, messages: Mapping[int, RawMessage]) -> dict[int, str]:
+        """One part. The next may begin before it, so its partitions are opened for it alone."""
         self._position = {_place(m): i for i, m in messages.items()}
         records, failures = self._pipeline.run(list(messages.values()))
         self._failed = {self._position[_place(f.record)]: f"{f.stage}: {f.error}" for f in failures}
-        self._open(messages.values())
+        ends = _ends(messages.values())
+        self._context.assignment |= ends.keys()
+        self._task.open(sorted(ends))
         self._put(records)
-        self._patiently(lambda: self._task.flush({}))
+        if self._unwritten(records, ends):
+            # A task may see to what went wrong meanwhile in its next put.
+            self._patiently(lambda: self._task.put([]))
+            self._failed |= dict.fromkeys(self._unwritten(records, ends), _NOT_WRITTEN)
+        self._close()
         return self._failed
 
-    def _open(self, messages: Iterable[RawMessage]) -> None:
-        new = {TopicPartition(m.topic(), m.partition()) for m in messages}
-        new -= self._context.assignment
-        if new:
-            self._context.assignment |= new
-            self._task.open(sorted(new))
+    def _unwritten(
+        self, records: Sequence[SinkRecord], ends: Mapping[TopicPartition, int]
+    ) -> list[int]:
+        """The positions of records that the task has taken, but does not call safe."""
+        told = self._patiently(lambda: self._task.pre_commit(dict(ends)))
+        late = [
+            self._place(r)
+            for r in records
+            if r.offset >= told.get(TopicPartition(r.original_topic, r.original_partition), 0)
+        ]
+        return [position for position in late if position not in self._failed]
+
+    def _close(self) -> None:
+        if self._context.assignment:
+            self._task.close(sorted(self._context.assignment))
+            self._context.assignment.clear()
 
     def _put(self, records: list[SinkRecord]) -> None:
         """Halve a batch that the task refuses until the records it refuses stand alone."""
@@ -115,20 +138,18 @@ class SinkDelivery:
             self._put(records[:middle])
             self._put(records[middle:])
 
-    def _patiently(self, call: Callable[[], None]) -> None:
+    def _patiently(self, call: Callable[[], _T]) -> _T:
         deadline = time.monotonic() + PATIENCE_SECONDS
         delay = RETRY_SECONDS
         while True:
             try:
-                call()
+                return call()
             except RetriableError as error:
                 if time.monotonic() + delay > deadline:
                     raise
                 log.warning("The task is asked again in %.1f s: %s", delay, error)
                 time.sleep(delay)
                 delay = min(2 * delay, RETRY_MAX_SECONDS)
-            else:
-                return
 
     def report(self, record: SinkRecord, error: Exception) -> Future[None]:
         """What the task itself reports stays a dead letter."""
@@ -143,6 +164,15 @@ class SinkDelivery:
 
 def _place(message: RawMessage) -> tuple[str, int, int]:
     return message.topic(), message.partition(), message.offset()
+
+
+def _ends(messages: Iterable[RawMessage]) -> dict[TopicPartition, int]:
+    """The offsets behind the last message of each partition."""
+    ends: dict[TopicPartition, int] = {}
+    for message in messages:
+        partition = TopicPartition(message.topic(), message.partition())
+        ends[partition] = max(message.offset() + 1, ends.get(partition, 0))
+    return ends
 
 
 def _without_repetitions(messages: Sequence[RawMessage]) -> list[list[int]]:

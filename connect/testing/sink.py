@@ -40,6 +40,7 @@ class SinkContextInMemory:
     ) -> None:
         self.config = config
         self.errant_record_reporter = errant_record_reporter
+        self.replays = False
         self.assignment: set[TopicPartition] = set()
         self.paused: set[TopicPartition] = set()
         self.rewinds: dict[TopicPartition, int] = {}

@@ -8,6 +8,7 @@ committed offset makes the same files, which take the place of those that are th
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -124,10 +125,12 @@ class FilesSinkTask(SinkTask):
         return []
 
     def pre_commit(self, offsets: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """Offsets before which everything is in files."""
+        """Offsets before which everything is in files: all, where no more records come."""
         safe = {}
         for partition, offset in offsets.items():
             gathering = self._gathered.get(partition)
+            if gathering is not None and self.context.replays:
+                self._write(partition, gathering)
             begun = gathering.files.values() if gathering is not None else ()
             safe[partition] = min([offset, *(file.first_offset for file in begun)])
         return safe
@@ -180,8 +183,8 @@ class FilesSinkTask(SinkTask):
     def _write(self, partition: TopicPartition, gathering: _Gathering) -> None:
         """Write all files of a partition. If one fails, all are written again as they were."""
         for where, file in gathering.files.items():
-            path = self._path(where, file, partition.partition)
             data = self._format.encode(file.schema, file.values)
+            path = self._path(where, file, partition.partition, data)
             try:
                 self._store.write(path, data)
             except Exception as error:
@@ -196,9 +199,12 @@ class FilesSinkTask(SinkTask):
         gathering.full = False
         self.context.request_commit()
 
-    def _path(self, where: str, file: _File, partition: int) -> str:
-        offset = str(file.first_offset).zfill(self._digits)
-        name = self._delim.join((file.topic, str(partition), offset)) + self._format.extension
+    def _path(self, where: str, file: _File, partition: int, data: bytes) -> str:
+        parts = [file.topic, str(partition), str(file.first_offset).zfill(self._digits)]
+        if self.context.replays:
+            # Another file may begin with the same record, and must not be replaced by this one.
+            parts.append(hashlib.blake2b(data, digest_size=6).hexdigest())
+        name = self._delim.join(parts) + self._format.extension
         return "/".join(filter(None, (self._root, where, name)))
 
 

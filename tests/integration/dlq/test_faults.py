@@ -3,11 +3,15 @@
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer
 from rich.console import Console
 
+from connect.plugins import Plugins
+from connect.runtime.sink_delivery import SinkDelivery
+from connect.runtime.spec import ConnectorSpec, Kind
 from dlq import letter as names
 from dlq import reader
 from dlq.desk import Desk
@@ -15,7 +19,7 @@ from dlq.masking import Mask
 from dlq.model import Mark
 from dlq.probe import Decoded
 from dlq.reader import Place
-from dlq.replay import Plan, Replay, ReplayError
+from dlq.replay import SINK, Plan, Replay, ReplayError
 from dlq.selection import Selection, State
 from dlq.showing import letter_document
 from dlq.state import encode
@@ -195,6 +199,29 @@ def test_letters_that_can_not_go_back_say_why(desk, topic, letters, produce, con
     assert values(consume_all(topic)) == [b"4", b"bare", b"foreign", b"3"]
     [worn] = desk.rows(letters, Selection())
     assert worn.attempts == 3
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_a_sink_that_gathers_gets_all_letters_of_several_partitions(
+    desk, make_topic, produce, tmp_path, size
+):
+    """Offsets go back with each partition of the letters; all is in files, and marked."""
+    letters = make_topic("dlq", 2)
+    produce(letters, [replace(dead("orders", n), partition=n % 2) for n in range(41)])
+    config = {
+        "connector.class": "io.confluent.connect.s3.S3SinkConnector",
+        "files.url": str(tmp_path / "lake"),
+        "flush.size": str(size),
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+    with SinkDelivery(ConnectorSpec("orders", Kind.SINK, config, {}, Plugins())) as delivery:
+        replay = Replay(desk, Plan(letters, Selection(), to=SINK), delivery=delivery)
+        done = replay.run()
+    assert (done.replayed, done.left_open) == (41, {})
+    files = (tmp_path / "lake").rglob("*.json")
+    assert sorted(int(row) for f in files for row in f.read_text().splitlines()) == [*range(41)]
 
 
 def test_a_rate_is_kept(desk, topic, letters, produce):
