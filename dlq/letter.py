@@ -6,6 +6,9 @@ are added behind the original ones, so a reader takes the last of a name.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -64,7 +67,7 @@ def _same_for_many(
 
 def _source(record: SourceRecord) -> tuple[RawHeader, ...]:
     return (
-        (TOPIC, record.topic.encode()),
+        (TOPIC, _plain(record.topic)),
         (SOURCE_PARTITION, _plain(record.source_partition)),
         (SOURCE_OFFSET, _plain(record.source_offset)),
     )
@@ -89,10 +92,13 @@ def letter_of(record: Any) -> Letter:
 
     The error's headers are not among its own. A source's record failed before it became bytes:
     bytes and text are kept as they are, anything else as JSON, with what JSON does not know written
-    as text.
+    as text. No record is so bad that it has no letter.
     """
     if isinstance(record, SourceRecord):
-        headers = [(h.name, _plain(h.value)) for h in record.headers]
+        # A producer would crash on half a character in a name.
+        headers = [
+            (h.name.encode("utf-8", "replace").decode(), _plain(h.value)) for h in record.headers
+        ]
         return _plain(record.key), _plain(record.value), headers, record.timestamp
     kind, timestamp = record.timestamp()
     headers = list(record.headers() or ())
@@ -104,7 +110,32 @@ def _plain(value: Any) -> bytes | None:
         return value
     if isinstance(value, str):
         return value.encode("utf-8", "replace")
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except Exception:  # noqa: BLE001 - a value may be why the record failed
+        return _at_any_price(value).encode("utf-8", "replace")
+
+
+def _at_any_price(value: Any) -> str:
+    """Numbers of any size, half characters and keys of any kind; else what Python shows of it."""
+    with suppress(Exception):  # it holds itself, or can't be shown
+        return json.dumps(_known_to_json(value), separators=(",", ":"))
+    with suppress(Exception):  # its own method may do anything
+        return repr(value)
+    return f"<{type(value).__qualname__}>"
+
+
+def _known_to_json(value: Any) -> Any:
+    """A copy, with keys and values that JSON does not know as text."""
+    if isinstance(value, Mapping):
+        return {_known_key(key): _known_to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known_to_json(item) for item in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _known_key(key: Any) -> Any:
+    return key if key is None or isinstance(key, str | int | float) else str(key)
 
 
 # ---- what a replay adds ----------------------------------------------------------------------

@@ -170,7 +170,7 @@ class PoisonTask(NumbersTask):
             case 1:
                 record.key, record.key_schema = object(), None
             case 2:
-                record.value = {**record.value, "thing": object()}
+                record.value = {**record.value, "thing": object(), "large": 2**70}
             case 3:
                 record.headers = record.headers.with_("thing", object())
             case 4:
