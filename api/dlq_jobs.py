@@ -141,7 +141,7 @@ def _replay(line: Connection, id: str, spec: JobSpec, desk: Mapping[str, Any]) -
             changed = msgspec.structs.replace(own, config=edit_config(own.config, dict(spec.edit)))
             more["edit"] = TransformEdit(changed.pipeline_spec())
         if own is not None and spec.plan.to == SINK:
-            more["config"] = own.config
+            more["connector"], more["config"] = own.connector, own.config
             if not spec.plan.dry_run:
                 sink = ConnectorSpec(own.connector, Kind.SINK, own.config, own.worker, own.plugins)
                 more["delivery"] = parts.enter_context(SinkDelivery(sink))

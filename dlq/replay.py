@@ -106,17 +106,22 @@ class Replay:
         test: Test | None = None,
         edit: Edit | None = None,
         delivery: Delivery | None = None,
+        connector: str | None = None,
         config: Mapping[str, str] | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         id: str | None = None,
     ) -> None:
-        """`test` leaves out what does not pass; `config` is the connector's, for `delivery`."""
+        """`test` leaves out what does not pass.
+
+        `connector` and `config` are of the one that `delivery` is to. Letters of others stay open.
+        """
         self.progress = Progress(id or uuid.uuid4().hex[:12], left_open={}, targets={})
         self._desk = desk
         self._plan = plan
         self._test = test
         self._edit = edit
         self._delivery = delivery
+        self._connector = connector
         self._config = config or {}
         self._on_progress = on_progress or (lambda _: None)
         self._stop = threading.Event()
@@ -203,6 +208,9 @@ class Replay:
                 left["from a source: needs --to topic:NAME"] += 1
             elif letter.cause.topic is None and self._plan.to == ORIGINAL:
                 left["original topic unknown: needs --to topic:NAME"] += 1
+            elif self._is_of_another(letter):
+                owner = letter.cause.connector
+                left[f"of connector {owner}: needs --connector {owner}"] += 1
             else:
                 try:
                     candidates.append(self._edit(letter) if self._edit else letter)
@@ -219,6 +227,11 @@ class Replay:
             candidates = passing
         self._leave(left)
         yield from candidates
+
+    def _is_of_another(self, letter: DeadLetter) -> bool:
+        if self._plan.to != SINK or self._connector is None:
+            return False
+        return letter.cause.connector not in {None, self._connector}
 
     def _leave(self, reasons: Mapping[str, int]) -> None:
         for reason, n in reasons.items():

@@ -242,6 +242,8 @@ def replay(
         if plan.to == SINK:
             own = access.connector(topic, filters.connector, testing.config)
             more["config"] = own
+            # Who gives a connector's name with a file says whose config the file is.
+            more["connector"] = filters.connector or own["name"]
             if not dry_run:
                 more["delivery"] = parts.enter_context(access.delivery(own))
         _run(access.desk, plan, more, output)

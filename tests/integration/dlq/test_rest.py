@@ -1,12 +1,15 @@
 """Dead letters over the REST API of a worker."""
 
 import json
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
 
+from dlq import letter as names
 from tests.integration.dlq.conftest import LETTERS, PLUGINS
+from tests.integration.dlq.test_faults import dead
 from tests.support.waiting import wait_for
 from tests.support.worker import json_lines, standalone
 
@@ -109,6 +112,23 @@ def test_a_replay_straight_into_the_sink(worker, room, consume_all):
     assert sum(job["progress"]["left_open"].values()) == 10
     assert [(line["t"], line["o"]) for line in json_lines(out)] == [(topic, n) for n in range(20)]
     assert len(consume_all(topic)) == before
+
+
+def test_a_sink_gets_no_letters_of_another_connector(worker, room, dlq, produce):
+    """They stay open and name the connector, over REST and by the command."""
+    topic, letters, out = room
+    fit = dead(topic, 99, b'{"n": 99}', **{names.CONNECTOR: "gone"})
+    produce(letters, [replace(fit, key=None)])
+    foreign = {"of connector gone: needs --connector gone": 1}
+    patch = [{"op": "add", "path": "/old", "value": False}]
+    body = {"select": {}, "to": "sink", "patch": patch}
+    job = ended(worker, worker.rest.post(f"/dlq/{letters}/replays", json=body).json())
+    assert (job["state"], job["progress"]["replayed"]) == ("DONE", 20), job
+    assert foreign.items() <= job["progress"]["left_open"].items()
+    told = dlq("replay", letters, "--to", "sink")
+    assert (told["replayed"], told["seen"]) == (0, 11)
+    assert foreign.items() <= told["left_open"].items()
+    assert 99 not in [line["v"]["n"] for line in json_lines(out)]
 
 
 @pytest.mark.parametrize(
