@@ -9,7 +9,7 @@ import msgspec
 
 from connect.errors import ConnectError
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
-from dlq.json_patch import JsonPatch
+from dlq.json_patch import JsonPatch, PatchError
 from dlq.probe import message_of
 from dlq.reader import DeadLetter
 
@@ -33,10 +33,17 @@ class PatchEdit:
         try:
             # Python's own parser: whole numbers of any size come out as they went in.
             document = json.loads(letter.value or b"null")
-        except ValueError as error:
-            raise EditError(f"The value is no JSON, so no patch can be applied: {error}") from error
-        changed = json.dumps(self._patch.apply(document), ensure_ascii=False, separators=(",", ":"))
-        return msgspec.structs.replace(letter, value=changed.encode())
+        except (ValueError, RecursionError) as error:
+            # What is wrong with it is told of many letters together, so no value may be in it.
+            raise EditError("The value is no JSON that a patch can be applied to.") from error
+        try:
+            patched = self._patch.apply(document)
+            changed = json.dumps(patched, ensure_ascii=False, separators=(",", ":")).encode()
+        except PatchError as error:
+            raise EditError(f"The patch does not fit. {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise EditError("The patched value can't be written as JSON.") from error
+        return msgspec.structs.replace(letter, value=changed)
 
 
 class TransformEdit:

@@ -15,6 +15,8 @@ from connect.runtime.spec import ConnectorSpec, Kind
 from dlq import letter as names
 from dlq import reader
 from dlq.desk import Desk
+from dlq.edit import PatchEdit
+from dlq.json_patch import JsonPatch
 from dlq.masking import Mask
 from dlq.model import Mark
 from dlq.probe import Decoded
@@ -199,6 +201,18 @@ def test_letters_that_can_not_go_back_say_why(desk, topic, letters, produce, con
     assert values(consume_all(topic)) == [b"4", b"bare", b"foreign", b"3"]
     [worn] = desk.rows(letters, Selection())
     assert worn.attempts == 3
+
+
+def test_a_patch_that_does_not_fit_holds_up_nothing_else(
+    desk, topic, letters, produce, consume_all
+):
+    """The letter stays open with the reason; those before and behind it are sent."""
+    produce(letters, [dead(topic, n, v) for n, v in enumerate([b'{"a":1}', b"{}", b'{"a":2}'])])
+    patch = PatchEdit(JsonPatch([{"op": "replace", "path": "/a", "value": 9}]))
+    done = Replay(desk, Plan(letters, Selection()), edit=patch).run()
+    [(reason, count)] = done.left_open.items()
+    assert (done.replayed, "The patch does not fit" in reason, count) == (2, True, 1)
+    assert values(consume_all(topic)) == [b'{"a":9}'] * 2
 
 
 @pytest.mark.parametrize("size", [3, 100])
