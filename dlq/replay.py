@@ -43,6 +43,11 @@ BATCH = 500
 _TIMEOUT_SECONDS = 60.0
 # A transaction of a killed replay is ended by the broker after this long at the latest.
 _TRANSACTION_MS = 60_000
+# Reasons told apart, and characters of one. Each letter may have its own, and all go with every
+# progress that is told.
+_REASONS = 100
+_REASON_CHARACTERS = 500
+_OTHER_REASONS = "other reasons"
 
 
 class ReplayError(ConnectError):
@@ -234,8 +239,12 @@ class Replay:
         return letter.cause.connector not in {None, self._connector}
 
     def _leave(self, reasons: Mapping[str, int]) -> None:
+        left = self.progress.left_open
         for reason, n in reasons.items():
-            self.progress.left_open[reason] = self.progress.left_open.get(reason, 0) + n
+            told = reason[:_REASON_CHARACTERS]
+            if told not in left and len(left) >= _REASONS:
+                told = _OTHER_REASONS
+            left[told] = left.get(told, 0) + n
 
     def _keep_rate(self, letters: int) -> None:
         if self._plan.rate is None or self._plan.dry_run:

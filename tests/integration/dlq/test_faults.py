@@ -15,7 +15,7 @@ from connect.runtime.spec import ConnectorSpec, Kind
 from dlq import letter as names
 from dlq import reader
 from dlq.desk import Desk
-from dlq.edit import PatchEdit
+from dlq.edit import EditError, PatchEdit
 from dlq.json_patch import JsonPatch
 from dlq.masking import Mask
 from dlq.model import Mark
@@ -213,6 +213,19 @@ def test_a_patch_that_does_not_fit_holds_up_nothing_else(
     [(reason, count)] = done.left_open.items()
     assert (done.replayed, "The patch does not fit" in reason, count) == (2, True, 1)
     assert values(consume_all(topic)) == [b'{"a":9}'] * 2
+
+
+def test_reasons_do_not_grow_with_the_letters(desk, topic, letters, produce):
+    """Each letter has a reason of its own: a hundred are told, the rest counted together."""
+
+    def refuse(letter):
+        raise EditError(f"{letter.offset} " + "x" * 10_000)
+
+    produce(letters, [dead(topic, n) for n in range(600)])
+    done = Replay(desk, Plan(letters, Selection(), dry_run=True), edit=refuse).run()
+    assert sum(done.left_open.values()) == 600
+    assert (len(done.left_open), done.left_open["other reasons"]) == (101, 500)
+    assert max(map(len, done.left_open)) <= 500
 
 
 @pytest.mark.parametrize("size", [3, 100])
