@@ -144,6 +144,8 @@ def _declared(described: Any, dialect: Any) -> Any:
         return None
     if issubclass(type_, sql.Numeric) and not issubclass(type_, sql.Float):
         made = sql.Numeric(described.precision, described.scale)
+    elif issubclass(type_, sql.DateTime):
+        made = type_(timezone=info.regtype.startswith("timestamp with time zone"))
     else:
         made = type_()
     return sql.ARRAY(made) if is_array else made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -96,15 +95,15 @@ def url_of(config: Config) -> URL:
 class Database:
     """One database and, at most, one open connection to it."""
 
-    def __init__(self, url: URL, prepare: Callable[[Any], None] | None = None) -> None:
-        """`prepare` is called with every new DBAPI connection."""
+    def __init__(self, url: URL, zone: str | None = None) -> None:
+        """`zone` is what a server of PostgreSQL's kind takes timestamps for that have none."""
         self.url = url
         self.name = shown(url)
         # One connection for a task's whole life; a pool would only hide when it is lost.
         self.engine: Engine = create_engine(url, poolclass=NullPool)
         self._connection: Connection | None = None
-        if prepare is not None:
-            event.listen(self.engine, "connect", lambda raw, _: prepare(raw))
+        if zone is not None:
+            event.listen(self.engine, "connect", lambda raw, _: _set_zone(raw, zone))
 
     @property
     def dialect(self) -> str:
@@ -148,6 +147,14 @@ class Database:
     def close(self) -> None:
         self.drop()
         self.engine.dispose()
+
+
+def _set_zone(raw: Any, zone: str) -> None:
+    """Give a new connection the zone in which it reads timestamps that have none."""
+    if type(raw).__module__.startswith("psycopg"):
+        with raw.cursor() as cursor:
+            cursor.execute("SELECT set_config('TimeZone', %s, false)", (zone,))
+        raw.commit()
 
 
 def is_database_error(error: BaseException) -> bool:

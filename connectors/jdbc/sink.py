@@ -63,8 +63,7 @@ class JdbcSinkTask(SinkTask):
 
     def start(self, config: Config) -> None:
         self._settings = settings = SinkSettings.of(config)
-        zone = settings.zone.key
-        self._database = database = Database(url_of(config), lambda raw: _prepare(raw, zone))
+        self._database = database = Database(url_of(config), settings.zone.key)
         self._dialect = dialect_of(database.engine.dialect, settings.zone)
         if database.dialect != "postgresql":
             settings = replace(settings, rows=replace(settings.rows, lowercase=False))
@@ -476,14 +475,6 @@ def _partition(record: SinkRecord) -> TopicPartition:
 
 def _refused(error: Exception) -> DataError:
     return DataError(f"The database refused the record: {reason(error)}")
-
-
-def _prepare(raw: Any, zone: str) -> None:
-    """Give a new connection the zone in which it reads timestamps that have none."""
-    if type(raw).__module__.startswith("psycopg"):
-        with raw.cursor() as cursor:
-            cursor.execute("SELECT set_config('TimeZone', %s, false)", (zone,))
-        raw.commit()
 
 
 class JdbcSinkConnector(SinkConnector):

@@ -36,7 +36,7 @@ _QUERY = {"query": "query"}
 class JdbcSourceTask(SourceTask):
     def start(self, config: Config) -> None:
         self._config = config
-        self._database = Database(url_of(config))
+        self._database = Database(url_of(config), zone_of(config["db.timezone"]).key)
         isolation = config["transaction.isolation.mode"].upper()
         if isolation != "DEFAULT":
             self._database.engine = self._database.engine.execution_options(
@@ -130,7 +130,8 @@ class _Reader:
         self._partition: dict[str, Any] = _QUERY
         self._result: Any = None
         self._held: Any = None  # a row read ahead
-        self._set_up_columns(connection)
+        self._criteria: Criteria | None = None
+        self._set_up_columns()
         self._position = self._stored(task)
 
     # -- where to begin -----------------------------------------------------------------------
@@ -161,7 +162,7 @@ class _Reader:
 
     # -- columns ------------------------------------------------------------------------------
 
-    def _set_up_columns(self, connection: Connection) -> None:
+    def _set_up_columns(self) -> None:
         self._number: str | None = None
         self._moments: list[str] = []
         if self._mode in (INCREMENTING, BOTH):
@@ -170,7 +171,6 @@ class _Reader:
             self._moments = self._config["timestamp.column.name"]
         if self._table is not None:
             self._check(self._table)
-        self._criteria = None if self._mode == BULK else self._made_criteria(connection)
 
     def _counter(self) -> str:
         counter = self._table.counter if self._table is not None else None
@@ -202,7 +202,7 @@ class _Reader:
         moment: str | None = None
         bind: Callable[[dt.datetime], Any] = _as_is
         if self._moments:
-            aware = self._has_zone()
+            aware = self._has_zone(connection)
             moment = coalesced([_moment_expression(self._dialect, quote(m)) for m in self._moments])
             bind = _binder(connection.dialect.name, self._zone, aware=aware)
         return Criteria(
@@ -212,14 +212,25 @@ class _Reader:
             bind,
         )
 
-    def _has_zone(self) -> bool:
-        """Whether the timestamp columns know their zone; a query's do as far as we know."""
-        if self._table is None:
-            return True
-        columns = {column.name: column.type for column in self._table.columns}
-        return any(
-            isinstance(kind := columns[m], sql.DateTime) and kind.timezone for m in self._moments
+    def _has_zone(self, connection: Connection) -> bool:
+        """Whether the database compares the timestamp columns with moments, not wall clocks."""
+        columns = (
+            self._table.columns if self._table is not None else self._query_columns(connection)
         )
+        types = [column.type for column in columns if column.name in self._moments]
+        return any(isinstance(type_, sql.DateTime) and type_.timezone for type_ in types)
+
+    def _query_columns(self, connection: Connection) -> tuple[TableColumn, ...]:
+        """A query's columns before there are rows, from databases that declare their types."""
+        if connection.dialect.name != "postgresql":
+            return ()
+        none = connection.exec_driver_sql(
+            f"{self._config['query']} WHERE 1 = 0", execution_options={"no_parameters": True}
+        )
+        try:
+            return result_columns(none.cursor, connection.dialect, None)
+        finally:
+            none.close()
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -253,7 +264,9 @@ class _Reader:
             )
         query = self._config["query"] or f"SELECT * FROM {self._dialect.table(self._named())}"  # noqa: S608
         values: list[Any] = []
-        if self._criteria is not None:
+        if self._mode != BULK:
+            if self._criteria is None:
+                self._criteria = self._made_criteria(connection)
             clause, values = self._criteria.clause(self._position, end)
             query += clause
         if self._config["query.suffix"]:

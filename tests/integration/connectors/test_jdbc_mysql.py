@@ -187,3 +187,18 @@ def test_source_reads_what_is_new_in_every_mode(table):
     query = f"SELECT id, upper(name) AS big FROM {table.name}"
     with table.source(mode="incrementing", incrementing_column_name="id", query=query) as source:
         assert [r.value["big"] for r in source.poll(4)] == list("ABCD")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Europe/Berlin"])
+@pytest.mark.parametrize("as_query", [False, True], ids=["table", "query"])
+def test_rows_are_read_once_by_the_clock_of_any_zone(table, zone, as_query):
+    """DATETIMEs are wall clocks of db.timezone: no row is overlooked and none comes again."""
+    table.run("CREATE TABLE {t} (id BIGINT PRIMARY KEY, changed DATETIME(6) NOT NULL)")
+    table.run("INSERT INTO {t} VALUES (1, '2024-07-01 08:00:00'), (2, '2024-07-01 08:01:00')")
+    what = {"query": f"SELECT * FROM {table.name}"} if as_query else {}
+    moments = {"timestamp_column_name": "changed", "db_timezone": zone}
+    with table.source(mode="timestamp", **moments, **what) as source:
+        seen = source.poll(2)
+        table.run("INSERT INTO {t} VALUES (3, '2024-07-01 08:02:00')")
+        seen += source.poll(1)
+    assert [record.value["id"] for record in seen] == [1, 2, 3]

@@ -105,15 +105,18 @@ def test_query_results_are_typed_by_the_server(database):
 
 @pytest.mark.parametrize("type_", ["timestamp", "timestamptz"])
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
-def test_microseconds_tell_rows_apart(database, type_, zone):
-    """Rows a microsecond apart are read once each, whatever the zone of config and column."""
+@pytest.mark.parametrize("server", ["UTC", "Asia/Tokyo"])
+@pytest.mark.parametrize("what", [{}, {"query": "SELECT * FROM t"}], ids=["table", "query"])
+def test_microseconds_tell_rows_apart(database, type_, zone, server, what):
+    """Rows a microsecond apart are read once each, whatever the zone of config, column, server."""
+    execute(database, f"ALTER DATABASE {database.rpartition('/')[2]} SET TimeZone = '{server}'")
     execute(
         database,
         f"CREATE TABLE t (id serial PRIMARY KEY, changed {type_} NOT NULL)",
         "INSERT INTO t(changed) SELECT timestamp '2024-03-10 06:59:59.999990' + "
         "n * interval '1 microsecond' FROM generate_series(1, 20) n",
     )
-    settings = config(database, "timestamp", db_timezone=zone, batch_max_rows=3)
+    settings = config(database, "timestamp", db_timezone=zone, batch_max_rows=3, **what)
     source = SourceHarness(JdbcSourceConnector, settings)
     seen = []
     for _ in range(4):
@@ -121,6 +124,40 @@ def test_microseconds_tell_rows_apart(database, type_, zone):
             seen += [record.value["id"] for record in source.poll(5)[:5]]
             source.commit(5)
     assert seen == list(range(1, 21))
+
+
+@pytest.mark.parametrize("what", [{}, {"query": "SELECT * FROM t"}], ids=["table", "query"])
+def test_hour_that_a_clock_shows_twice_is_read_once(database, what):
+    """Wall clocks are compared with wall clocks, so no moment behind the last is a guess."""
+    execute(database, "CREATE TABLE t (id int, changed timestamp NOT NULL)")
+    execute(database, "INSERT INTO t VALUES (1, '2024-11-03 01:30:00'), (2, '2024-11-03 01:30:01')")
+    settings = config(database, "timestamp", db_timezone="America/New_York", **what)
+    with SourceHarness(JdbcSourceConnector, settings) as source:
+        seen = source.poll(2)
+        execute(database, "INSERT INTO t VALUES (3, '2024-11-03 01:30:02')")
+        seen += source.poll(1)
+    assert [record.value["id"] for record in seen] == [1, 2, 3]
+
+
+def test_columns_with_and_without_a_zone_are_compared_as_moments(database):
+    """Of two timestamp columns the one without a zone is of db.timezone, whatever the server's."""
+    execute(
+        database,
+        "CREATE TABLE t (id int, made timestamp NOT NULL, changed timestamptz)",
+        "INSERT INTO t VALUES (1, '2024-07-01 08:00', NULL), (2, '2024-07-01 08:01', NULL)",
+    )
+    settings = config(database, "timestamp", db_timezone="America/New_York", batch_max_rows=1)
+    settings["timestamp.column.name"] = "changed,made"
+    source = SourceHarness(JdbcSourceConnector, settings)
+    with source:
+        source.poll(2)
+        source.commit(1)
+    with source:
+        (record,) = source.poll(1)
+        source.commit()
+        execute(database, "INSERT INTO t VALUES (3, '2024-07-01 08:02', NULL)")
+        (after,) = source.poll(1)
+    assert (record.value["id"], after.value["id"]) == (2, 3)
 
 
 def test_lost_connection_loses_no_row(database):
