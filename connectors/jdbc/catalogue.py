@@ -116,22 +116,26 @@ def _counts(column: Any, keys: set[str], dialect: str) -> bool:
     return dialect == "sqlite" and keys == {column["name"]} and str(column["type"]) == "INTEGER"
 
 
-def result_columns(cursor: Any, dialect: Any, row: Any) -> tuple[TableColumn, ...]:
-    """The columns of a query's result, by what its driver says, or else by the first row."""
-    from connectors.jdbc.columns import inferred_type  # noqa: PLC0415
-
-    columns = []
-    for place, described in enumerate(cursor.description):
-        type_ = _declared(described, dialect)
-        if type_ is None and row is not None:
-            type_ = inferred_type(row[place])
-        columns.append(TableColumn(described[0], type_, nullable=True))
-    return tuple(columns)
+def result_columns(cursor: Any, dialect: Any) -> tuple[TableColumn, ...]:
+    """The columns of a query's result, with their types as far as the driver tells."""
+    return tuple(
+        TableColumn(described[0], _declared(described, dialect), nullable=True)
+        for described in cursor.description
+    )
 
 
 def _declared(described: Any, dialect: Any) -> Any:
-    if dialect.name != "postgresql":
-        return None
+    match dialect.name:
+        case "postgresql":
+            return _of_postgres(described, dialect)
+        case "mysql" | "mariadb":
+            from connectors.jdbc import mysql_types  # noqa: PLC0415 - only where it is MySQL
+
+            return mysql_types.declared(described)
+    return None
+
+
+def _of_postgres(described: Any, dialect: Any) -> Any:
     import psycopg  # noqa: PLC0415 - only where PostgreSQL is the database
     from sqlalchemy import types as sql  # noqa: PLC0415
 

@@ -6,7 +6,7 @@ import datetime as dt
 import decimal
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -45,7 +45,10 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column of a table or of a query's result. The type None: only its values can tell."""
+    """A column of a table or of a query's result.
+
+    The type None: only its values can tell, and there was none but null. Its field is a text.
+    """
 
     name: str
     type: sql.TypeEngine[Any] | None
@@ -229,22 +232,37 @@ def _text(value: Any) -> str:
         case dict() | list() | tuple() | bool():
             return to_json(value)
         case bytes() | memoryview():
-            return bytes(value).decode("utf-8", "replace")
+            return bytes(value).decode()  # what is no text is an error, rather than mangled
         case uuid.UUID():
             return str(value)
     return str(value)
 
 
-def inferred_type(value: Any) -> sql.TypeEngine[Any] | None:
+def typed_by(
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[Any]]
+) -> tuple[TableColumn, ...]:
+    """The columns, where they have no type with that of their first value that is not null."""
+    found = []
+    for place, column in enumerate(columns):
+        if column.type is None:
+            first = next((row[place] for row in rows if row[place] is not None), None)
+            column = replace(column, type=_inferred_type(first))  # noqa: PLW2901
+        found.append(column)
+    return tuple(found)
+
+
+def _inferred_type(value: Any) -> sql.TypeEngine[Any] | None:
     """The type of a column that only has a value to go by, as in SQLite's query results."""
     match value:
+        case None:
+            return None
         case bool():
             return sql.Boolean()
         case int():
             return sql.BigInteger()
         case float():
             return sql.Double()
-        case bytes():
+        case bytes() | memoryview():
             return sql.LargeBinary()
         case decimal.Decimal():
             return sql.Numeric()
@@ -254,4 +272,4 @@ def inferred_type(value: Any) -> sql.TypeEngine[Any] | None:
             return sql.Date()
         case dt.time() | dt.timedelta():
             return sql.Time()
-    return None
+    return sql.String()

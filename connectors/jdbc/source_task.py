@@ -15,7 +15,7 @@ from sqlalchemy import types as sql
 
 from connect import Config, ConnectError, DataError, SourceRecord, SourceTask
 from connectors.jdbc.catalogue import SourceTable, describe, result_columns
-from connectors.jdbc.columns import Mapping, RowReader, TableColumn, row_reader, to_utc
+from connectors.jdbc.columns import Mapping, RowReader, TableColumn, row_reader, to_utc, typed_by
 from connectors.jdbc.criteria import Criteria, Position, coalesced
 from connectors.jdbc.database import Database, is_database_error, is_passing, reason, url_of
 from connectors.jdbc.dialects import Dialect, dialect_of
@@ -126,6 +126,7 @@ class _Reader:
         )
         self._dialect = dialect_of(connection.dialect, self._zone)
         self._table = describe(connection, name) if name is not None else None
+        self._columns: tuple[TableColumn, ...] = ()  # of the results
         self._reader: RowReader | None = None
         self._partition: dict[str, Any] = _QUERY
         self._result: Any = None
@@ -228,7 +229,7 @@ class _Reader:
             f"{self._config['query']} WHERE 1 = 0", execution_options={"no_parameters": True}
         )
         try:
-            return result_columns(none.cursor, connection.dialect, None)
+            return result_columns(none.cursor, connection.dialect)
         finally:
             none.close()
 
@@ -285,9 +286,9 @@ class _Reader:
         return self._name
 
     def _fit(self, connection: Connection) -> None:
-        """Have a row reader for the columns that the result has."""
+        """Know the columns that the result has."""
         names = list(self._result.keys())
-        if self._reader is not None and names == [f.name for f in self._reader.schema.fields]:
+        if names == [column.name for column in self._columns]:
             return
         columns: tuple[TableColumn, ...]
         if self._table is not None:
@@ -298,10 +299,19 @@ class _Reader:
             if names != [column.name for column in columns]:
                 raise ConnectError(f"{self.what} was altered while it was read: restart the task")
         else:
-            self._held = self._result.fetchone()
-            columns = result_columns(self._result.cursor, connection.dialect, self._held)
-        name = self._name.name if self._name is not None else self._config["topic.prefix"]
-        self._reader = row_reader(name, columns, self._mapping)
+            columns = result_columns(self._result.cursor, connection.dialect)
+        self._columns, self._reader = columns, None
+
+    def _reader_of(self, rows: list[Any]) -> RowReader:
+        """The reader for these rows, whose values may be the first to tell a column's type."""
+        if any(column.type is None for column in self._columns):
+            columns = typed_by(self._columns, rows)
+            if columns != self._columns:
+                self._columns, self._reader = columns, None
+        if self._reader is None:
+            name = self._name.name if self._name is not None else self._config["topic.prefix"]
+            self._reader = row_reader(name, self._columns, self._mapping)
+        return self._reader
 
     def _end(self, connection: Connection) -> None:
         self._result.close()
@@ -313,8 +323,9 @@ class _Reader:
     # -- records ------------------------------------------------------------------------------
 
     def _records(self, rows: list[Any]) -> list[SourceRecord]:
-        reader = self._reader
-        assert reader is not None
+        if not rows:
+            return []
+        reader = self._reader_of(rows)
         topic = self._config["topic.prefix"] + (self._name.name if self._name is not None else "")
         schema, value = reader.schema, reader.value
         return [
@@ -328,10 +339,10 @@ class _Reader:
 
     def _offsets(self, rows: list[Any]) -> Iterator[dict[str, int] | None]:
         """The offset behind each row, and the reader's position behind all of them."""
-        if self._mode == BULK or not rows:
+        if self._mode == BULK:
             yield from [None] * len(rows)
             return
-        keys = [field.name for field in self._schema_fields()]
+        keys = [column.name for column in self._columns]
         number = keys.index(self._number) if self._number else None
         moments = [keys.index(m) for m in self._moments]
         following = [*rows[1:], self._held]
@@ -343,10 +354,6 @@ class _Reader:
                 # Only now is everything of this moment read: behind it is where to go on.
                 self._position = Position(None, moment)
             yield self._position.offset() or None
-
-    def _schema_fields(self) -> Any:
-        assert self._reader is not None
-        return self._reader.schema.fields
 
 
 def _moment(row: Any, columns: list[int], zone: ZoneInfo) -> dt.datetime | None:

@@ -202,3 +202,22 @@ def test_rows_are_read_once_by_the_clock_of_any_zone(table, zone, as_query):
         table.run("INSERT INTO {t} VALUES (3, '2024-07-01 08:02:00')")
         seen += source.poll(1)
     assert [record.value["id"] for record in seen] == [1, 2, 3]
+
+
+def test_querys_columns_have_types_without_a_row(table):
+    """A first result that is empty, or null, leaves numbers numbers and bytes bytes."""
+    table.run(
+        "CREATE TABLE {t} (id BIGINT PRIMARY KEY, price DECIMAL(10,2), raw BLOB, at DATETIME(6))"
+    )
+    query = f"SELECT * FROM {table.name}"
+    source = table.source(mode="incrementing", incrementing_column_name="id", query=query)
+    with source:
+        assert source.poll_once() == []
+        table.run("INSERT INTO {t} (id) VALUES (1)")
+        (nulls,) = source.poll(1)
+        table.run("INSERT INTO {t} VALUES (2, 1.5, x'ff', '2024-01-01 00:00:00')")
+        (record,) = source.poll(1)
+    at = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+    assert record.value == {"id": 2, "price": Decimal("1.50"), "raw": b"\xff", "at": at}
+    assert nulls.value_schema.field("price") == record.value_schema.field("price")
+    assert nulls.value_schema.field("at") == record.value_schema.field("at")

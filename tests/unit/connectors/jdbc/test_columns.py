@@ -52,6 +52,14 @@ def test_decimals_are_exact_or_an_error():
         value(Decimal("1.555"))
 
 
+def test_bytes_in_a_column_of_texts_are_not_mangled():
+    """They are read as UTF-8, and what is none is an error."""
+    _, value = field(sql.Text())
+    assert value("ü".encode()) == "ü"
+    with pytest.raises(DataError, match="Column c of t has the value"):
+        value(b"\xff")
+
+
 def test_timestamps_without_a_zone_are_of_the_configs():
     """db.timezone says when a wall clock's time was; one with a zone is what it is."""
     _, value = field(sql.DateTime(), zone=ZoneInfo("Europe/Berlin"))

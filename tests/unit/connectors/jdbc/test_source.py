@@ -219,6 +219,49 @@ def test_query_is_read_in_place_of_tables(tmp_path):
         assert ids(source.poll(1)) == [3]
 
 
+def test_query_without_new_rows_decides_no_types(tmp_path):
+    """After a restart with nothing new, the rows that come later have the types of their values."""
+    run(tmp_path, "CREATE TABLE t (id INTEGER PRIMARY KEY, price REAL, raw BLOB)")
+    run(tmp_path, "INSERT INTO t VALUES (1, 0.5, x'ff')")
+    settings = config(tmp_path, query="SELECT * FROM t", incrementing_column_name="id")
+    source = SourceHarness(JdbcSourceConnector, settings)
+    with source:
+        (before,) = source.poll(1)
+        source.commit()
+    with source:
+        assert source.poll_once() == []
+        run(tmp_path, "INSERT INTO t VALUES (2, 1.5, x'ff00')")
+        (record,) = source.poll(1)
+    assert record.value == {"id": 2, "price": 1.5, "raw": b"\xff\x00"}
+    assert record.value_schema == before.value_schema
+
+
+def test_querys_column_has_the_type_of_its_first_value(tmp_path):
+    """While a column was only null it is an optional text; the first value makes it what it is."""
+    run(tmp_path, "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, raw BLOB, never TEXT)")
+    run(tmp_path, "INSERT INTO t VALUES (1, NULL, NULL, NULL), (2, NULL, NULL, NULL)")
+    run(tmp_path, "INSERT INTO t VALUES (3, 5, x'ff', NULL), (4, NULL, NULL, NULL)")
+    settings = config(tmp_path, query="SELECT * FROM t", incrementing_column_name="id")
+    with SourceHarness(JdbcSourceConnector, {**settings, "batch.max.rows": "1"}) as source:
+        one, two, three, four = source.poll(4)
+    with SourceHarness(JdbcSourceConnector, settings) as source:
+        at_once = {id(record.value_schema) for record in source.poll(4)}
+    assert one.value == {"id": 1, "n": None, "raw": None, "never": None}
+    assert one.value_schema.field("n").schema == Schema.OPTIONAL_STRING
+    assert one.value_schema is two.value_schema
+    assert three.value == {"id": 3, "n": 5, "raw": b"\xff", "never": None}
+    assert three.value_schema == (
+        Schema.struct("db-")
+        .field("id", Schema.OPTIONAL_INT64)
+        .field("n", Schema.OPTIONAL_INT64)
+        .field("raw", Schema.OPTIONAL_BYTES)
+        .field("never", Schema.OPTIONAL_STRING)
+        .build()
+    )
+    assert four.value_schema is three.value_schema
+    assert len(at_once) == 1
+
+
 def test_tables_are_shared_among_tasks(tmp_path):
     """Every table belongs to one task, and there are no more tasks than tables."""
     run(tmp_path, *[f"CREATE TABLE t{n} (id INTEGER PRIMARY KEY)" for n in range(5)])
