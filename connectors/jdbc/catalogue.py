@@ -100,11 +100,23 @@ def describe(connection: Connection, name: TableName) -> SourceTable:
     return SourceTable(
         name,
         tuple(
-            TableColumn(c["name"], c["type"], c["nullable"] and c["name"] not in keys)
+            TableColumn(
+                c["name"],
+                _reflected(c["type"], connection.dialect.name),
+                c["nullable"] and c["name"] not in keys,
+            )
             for c in columns
         ),
         counters[0] if len(counters) == 1 else None,
     )
+
+
+def _reflected(type_: Any, dialect: str) -> Any:
+    if dialect in ("mysql", "mariadb"):
+        from connectors.jdbc import mysql_types  # noqa: PLC0415 - only where it is MySQL
+
+        return mysql_types.reflected(type_)
+    return type_
 
 
 def _counts(column: Any, keys: set[str], dialect: str) -> bool:

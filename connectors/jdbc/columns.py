@@ -19,6 +19,7 @@ from connectors.jdbc.kinds import Convert, to_json
 _OPEN_SCALE = 18
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, traps=[decimal.Inexact, decimal.InvalidOperation])
+_INT64_BITS = 64
 _BITS = ((3, Type.INT8), (5, Type.INT16), (10, Type.INT32), (19, Type.INT64))
 
 NUMERIC_MAPPINGS = ("none", "precision_only", "best_fit", "best_fit_eager_double")
@@ -41,6 +42,10 @@ class Mapping:
     granularity: str
     zone: ZoneInfo
     wide_integers: bool = False  # SQLite's INTEGER holds 64 bits
+
+
+class Bits(sql.LargeBinary):
+    """So many bits, which the driver gives as bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,8 @@ def _field(
         case sql.Boolean():
             return Schema.builder(Type.BOOLEAN), bool
         case sql.SmallInteger():
-            return Schema.builder(Type.INT16), None
+            wide = getattr(kind, "unsigned", False)
+            return Schema.builder(Type.INT32 if wide else Type.INT16), None
         case sql.BigInteger():
             return Schema.builder(Type.INT64), None
         case sql.Integer():
@@ -113,6 +119,10 @@ def _field(
             return Schema.date(), _date
         case sql.Time():
             return Schema.time(), _time
+        case Bits(length=1):
+            return Schema.builder(Type.BOOLEAN), any
+        case Bits(length=int(length)) if length < _INT64_BITS:
+            return Schema.builder(Type.INT64), int.from_bytes
         case sql.LargeBinary() | sql._Binary():
             return Schema.builder(Type.BYTES), bytes
         case sql.ARRAY() if kind.dimensions in (None, 1):

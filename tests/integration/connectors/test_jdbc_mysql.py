@@ -221,3 +221,29 @@ def test_querys_columns_have_types_without_a_row(table):
     assert record.value == {"id": 2, "price": Decimal("1.50"), "raw": b"\xff", "at": at}
     assert nulls.value_schema.field("price") == record.value_schema.field("price")
     assert nulls.value_schema.field("at") == record.value_schema.field("at")
+
+
+@pytest.mark.filterwarnings("ignore:Did not recognize type")
+@pytest.mark.parametrize("as_query", [False, True], ids=["table", "query"])
+def test_bits_and_unsigned_numbers_are_read_as_they_are(table, as_query):
+    """One bit is a boolean, more are a number or bytes; nothing is cut off or mangled."""
+    table.run(
+        "CREATE TABLE {t} (id BIGINT PRIMARY KEY, one BIT(1), some BIT(12), full BIT(64), "
+        "small SMALLINT UNSIGNED, place POINT)"
+    )
+    table.run("INSERT INTO {t} VALUES (1, 1, 4000, ~0, 65535, ST_GeomFromText('POINT(1 2)'))")
+    what = {"query": f"SELECT * FROM {table.name}"} if as_query else {}
+    with table.source(mode="incrementing", incrementing_column_name="id", **what) as source:
+        (record,) = source.poll(1)
+    values = dict(record.value)
+    assert len(values.pop("place")) == 25  # the number of its system, and the well-known binary
+    assert values == {"id": 1, "one": True, "some": 4000, "full": b"\xff" * 8, "small": 65535}
+    types = {field.name: field.schema.type.value for field in record.value_schema.fields}
+    assert types == {
+        "id": "int64",
+        "one": "boolean",
+        "some": "int64",
+        "full": "bytes",
+        "small": "int64" if as_query else "int32",
+        "place": "bytes",
+    }
