@@ -9,9 +9,9 @@ from typing import Any
 from connect import Schema, Type
 
 # The name of a field that was null, so that nothing is known of it.
-UNKNOWN = "penstock.unknown"
+_UNKNOWN = "penstock.unknown"
 
-_UNKNOWN_SCHEMA = Schema(Type.STRING, optional=True, name=UNKNOWN)
+_UNKNOWN_SCHEMA = Schema(Type.STRING, optional=True, name=_UNKNOWN)
 _ANYTHING = Schema(Type.MAP, optional=True, key_schema=Schema.STRING, value_schema=Schema.STRING)
 
 _BY_TYPE: dict[type, Schema] = {
@@ -47,6 +47,12 @@ class InferredSchemas:
                 schema = self._structs[shape] = builder.build()
             return schema
         return None if value is None else _field(value)
+
+
+def unknown_fields(schema: Schema | None) -> list[str]:
+    if schema is None:
+        return []
+    return [field.name for field in schema.fields if field.schema.name == _UNKNOWN]
 
 
 def _field(value: Any) -> Schema:

@@ -37,7 +37,10 @@ class RowSettings:
     lowercase: bool  # names are not quoted, which makes them lower case in the database
 
     def column(self, name: str, schema: Schema) -> Column:
-        return Column(name.lower() if self.lowercase else name, schema)
+        return Column(self.column_name(name), schema)
+
+    def column_name(self, field: str) -> str:
+        return field.lower() if self.lowercase else field
 
     def takes(self, topic: str, field: str) -> bool:
         """Whether a field of the value becomes a column."""

@@ -28,6 +28,8 @@ class Plan:
     write: Write
     # Plans are found by the identity of these, so they must not go away.
     schemas: tuple[Schema | None, Schema | None]
+    # Columns that the table did not have, for fields that are always null.
+    left_out: frozenset[str]
 
 
 # A record, how it is written, its row, and the row's key.

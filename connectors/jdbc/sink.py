@@ -29,7 +29,7 @@ from connect import (
 from connectors.jdbc.database import Database, is_passing, reason, url_of
 from connectors.jdbc.dialects import Dialect, Rest, Write, dialect_of
 from connectors.jdbc.envelope import is_envelope, unwrap
-from connectors.jdbc.inferred import UNKNOWN, InferredSchemas
+from connectors.jdbc.inferred import InferredSchemas, unknown_fields
 from connectors.jdbc.rows import PkMode, Row, row_maker
 from connectors.jdbc.segments import Item, Plan, Segment, begin, in_segments
 from connectors.jdbc.shapes import Shape, TableName
@@ -91,6 +91,10 @@ class JdbcSinkTask(SinkTask):
         """
         reports = self.context.errant_record_reporter is not None
         return reports or self.context.config.get("errors.tolerance") != "all"
+
+    def open(self, partitions: Sequence[TopicPartition]) -> None:  # noqa: ARG002
+        """Who had them until now may have added columns."""
+        self._tables.forget()
 
     def put(self, records: list[SinkRecord]) -> None:
         self._attempt(lambda: self._put(records) if records else self._make_up())
@@ -360,13 +364,23 @@ class JdbcSinkTask(SinkTask):
     ) -> Plan:
         kind = (topic, id(key_schema), id(value_schema), tombstone)
         plan = self._plans.get(kind)
-        if plan is None:
+        if plan is None or (plan.left_out and self._has_now(plan.table, plan.left_out)):
             self._settle()  # which leaves the connection to us
             plan = self._made_plan(topic, key_schema, value_schema, tombstone=tombstone)
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
             self._plans[kind] = plan
         return plan
+
+    def _has_now(self, table: TableName, columns: frozenset[str]) -> bool:
+        """Whether a table may have one of these columns by now, which were left out.
+
+        From then on their nulls have to be written: there may be values in their place.
+        """
+        if self._tables.is_old(table):
+            self._settle()  # which leaves the connection to us
+        found = self._tables.recent(table)
+        return found is None or not columns.isdisjoint(found.columns)
 
     def _table(self, topic: str) -> TableName:
         settings = self._settings
@@ -378,11 +392,12 @@ class JdbcSinkTask(SinkTask):
         self, topic: str, key_schema: Schema | None, value_schema: Schema | None, *, tombstone: bool
     ) -> Plan:
         table, rows = self._table(topic), self._settings.rows
-        unknown = _unknown_fields(value_schema)
-        if unknown:
-            found = self._tables.get(table)
-            columns = found.columns if found is not None else frozenset[str]()
-            rows = replace(rows, excluded=rows.excluded | (unknown - columns))
+        left_out = {rows.column_name(field): field for field in unknown_fields(value_schema)}
+        if left_out:
+            found = self._tables.recent(table)
+            known = found.columns if found is not None else frozenset[str]()
+            left_out = {name: field for name, field in left_out.items() if name not in known}
+            rows = replace(rows, excluded=rows.excluded.union(left_out.values()))
         maker = row_maker(rows, table, topic, key_schema, value_schema, tombstone=tombstone)
         shape = maker.shape
         ready = self._tables.ready(table, shape.keys, shape.rest)
@@ -395,6 +410,7 @@ class JdbcSinkTask(SinkTask):
         return Plan(
             table, maker, tuple(converts), tombstone,
             self._writer(shape, tombstone=tombstone), (key_schema, value_schema),
+            frozenset(left_out),
         )  # fmt: skip
 
     def _writer(self, shape: Shape, *, tombstone: bool) -> Write:
@@ -451,12 +467,6 @@ def _is_alike(record: SinkRecord, other: SinkRecord) -> bool:
         and (record.value_schema is not None or record.value is None)
         and (record.key_schema is not None or record.key is other.key is None)
     )
-
-
-def _unknown_fields(schema: Schema | None) -> frozenset[str]:
-    if schema is None:
-        return frozenset()
-    return frozenset(field.name for field in schema.fields if field.schema.name == UNKNOWN)
 
 
 def _end(rest: Rest, transaction: ExitStack) -> None:

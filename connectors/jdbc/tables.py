@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from connectors.jdbc.dialects import Dialect
 from connectors.jdbc.shapes import Column, TableName
 
 log = logging.getLogger(__name__)
+
+# How old what is known of a table may be where a column is missed: looking takes milliseconds.
+_LOOK_SECONDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +39,18 @@ class Tables:
         self._create = create
         self._evolve = evolve
         self._known: dict[TableName, Table] = {}
+        self._looked: dict[TableName, float] = {}  # when
 
     def forget(self) -> None:
         self._known.clear()
+
+    def is_old(self, name: TableName) -> bool:
+        """Whether it is time to see if somebody else has altered the table."""
+        return name not in self._known or time.monotonic() > self._looked[name] + _LOOK_SECONDS
+
+    def recent(self, name: TableName) -> Table | None:
+        """The table as it is, or was not long ago."""
+        return self._look(name) if self.is_old(name) else self.get(name)
 
     def get(self, name: TableName) -> Table | None:
         """The table, None when there is none."""
@@ -46,6 +59,7 @@ class Tables:
             table = self._inspect(name)
             if table is not None:
                 self._known[name] = table
+                self._looked[name] = time.monotonic()
         return table
 
     def ready(self, name: TableName, keys: Sequence[Column], rest: Sequence[Column]) -> Table:
@@ -56,12 +70,15 @@ class Tables:
         missing = [column for column in (*keys, *rest) if column.name not in table.columns]
         if missing:
             # Somebody else may have altered it meanwhile.
-            self._known.pop(name, None)
-            table = self.get(name) or table
+            table = self._look(name) or table
             missing = [column for column in missing if column.name not in table.columns]
         if missing:
             table = self._extended(name, missing, {column.name for column in keys})
         return table
+
+    def _look(self, name: TableName) -> Table | None:
+        self._known.pop(name, None)
+        return self.get(name)
 
     def _inspect(self, name: TableName) -> Table | None:
         connection = self._database.connection()
@@ -107,8 +124,7 @@ class Tables:
                     "field is neither optional nor has it a default"
                 )
             self._alter(self._dialect.add_column(name, column), f"Column {column.name} of {name}")
-        self._known.pop(name, None)
-        table = self.get(name)
+        table = self._look(name)
         if table is None or not {column.name for column in missing} <= table.columns:
             raise DataError(f"Column {names} was added to table {name} and is not there")
         return table

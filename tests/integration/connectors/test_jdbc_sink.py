@@ -348,3 +348,21 @@ def test_refused_login_fails_with_the_servers_reason_and_without_the_password(da
     assert 'role "nobody_here" does not exist' in text
     assert "sesame" not in text
     assert not isinstance(refused.value, RetriableError)
+
+
+@pytest.mark.parametrize("quoting", ["always", "never"])
+def test_null_without_a_schema_clears_a_column_that_was_added_meanwhile(database, quoting):
+    """While the batch before is under way, and whatever case the column's name has."""
+    settings = upserting(database, auto_evolve="true", quote_sql_identifiers=quoting)
+    quote = '"' if quoting == "always" else ""
+    with SinkHarness(JdbcSinkConnector, settings) as sink:
+        for name in (None, "x", None):
+            for number in (1, 2):
+                value = {"id": number, "Name": name}
+                sink.record(value, key={"id": number}, key_schema=KEY)
+                sink.deliver()
+            if name is not None:
+                sink.flush()
+                found = query(database, f"SELECT {quote}Name{quote} FROM test")
+                assert found == [("x",), ("x",)]
+    assert query(database, f"SELECT {quote}Name{quote} FROM test") == [(None,), (None,)]

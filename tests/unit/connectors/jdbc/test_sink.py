@@ -2,14 +2,25 @@
 
 import datetime as dt
 import sqlite3
+import time
 from decimal import Decimal
 
 import pytest
+from sqlalchemy import event
 
-from connect import ConfigError, ConnectError, DataError, Headers, RetriableError, Schema
+from connect import (
+    ConfigError,
+    ConnectError,
+    DataError,
+    Headers,
+    RetriableError,
+    Schema,
+    TopicPartition,
+)
 from connect.testing import SinkHarness, SinkTaskSuite
 from connect.testing.running import checked_config
 from connectors.jdbc.sink import JdbcSinkConnector
+from tests.support.waiting import wait_for
 
 ORDER = (
     Schema.struct("Order")
@@ -236,6 +247,69 @@ def test_plain_json_needs_no_schema(tmp_path):
         sink.put({"id": 1, "name": None, "ok": True, "more": {"a": [1, 2.5]}})
         sink.put({"id": 2, "name": "later", "ok": None})
     assert rows(tmp_path) == [(1, 1, '{"a":[1,2.5]}', None), (2, None, None, "later")]
+
+
+def keyed(sink, **value):
+    sink.record(value, key={"id": value["id"]}, key_schema=KEY)
+    sink.deliver()
+
+
+@pytest.mark.parametrize("mode", ["upsert", "update"])
+def test_null_clears_a_column_that_was_added_meanwhile(tmp_path, mode):
+    """A field that was null, and then had a value, and is null again, is null in the table."""
+    with SinkHarness(JdbcSinkConnector, upserting(tmp_path)) as sink:
+        keyed(sink, id=1, b=0)
+    settings = {**upserting(tmp_path, auto_evolve="true"), "insert.mode": mode}
+    with SinkHarness(JdbcSinkConnector, settings) as sink:
+        for b, c in [(1, None), (2, "x"), (3, None)]:
+            keyed(sink, id=1, b=b, c=c)
+            if c is not None:
+                assert rows(tmp_path, "SELECT id, b, c FROM test") == [(1, b, c)]
+    assert rows(tmp_path, "SELECT id, b, c FROM test") == [(1, 3, None)]
+
+
+def test_null_clears_a_column_that_another_task_has_added(tmp_path):
+    """At once if the other's partition came here, and soon if both write to one table."""
+    settings = upserting(tmp_path, auto_evolve="true")
+    values = "SELECT c FROM test"
+    with (
+        SinkHarness(JdbcSinkConnector, settings) as sink,
+        SinkHarness(JdbcSinkConnector, settings) as other,
+    ):
+        keyed(sink, id=1, b=1, c=None)
+        keyed(other, id=1, b=1, c="x")
+        assert rows(tmp_path, values) == [("x",)]
+        sink.rebalance(TopicPartition("test", 0))
+        keyed(sink, id=1, b=1, c=None)
+        assert rows(tmp_path, values) == [(None,)]
+
+        keyed(sink, id=1, b=1, c=None, d=None)
+        keyed(other, id=1, b=1, c=None, d="x")
+
+        def is_cleared():
+            keyed(sink, id=1, b=1, c=None, d=None)
+            return rows(tmp_path, "SELECT d FROM test") == [(None,)]
+
+        wait_for(is_cleared, "the null", 20)
+
+
+def test_table_is_not_looked_at_for_every_batch_of_nulls(tmp_path):
+    """A field that is always null, and has no column, costs no query of the catalogue a batch."""
+    statements = []
+    with SinkHarness(JdbcSinkConnector, upserting(tmp_path)) as sink:
+        keyed(sink, id=0, c=None)
+        started = time.monotonic()
+        event.listen(
+            sink.task._database.engine,
+            "before_cursor_execute",
+            lambda *told: statements.append(told[2]),
+        )
+        for number in range(50):
+            keyed(sink, id=number, c=None)
+        took = time.monotonic() - started
+    others = [text for text in statements if not text.startswith("INSERT")]
+    assert len(statements) - len(others) == 50
+    assert len(others) <= 5 * took
 
 
 def test_change_events_are_unwrapped(tmp_path):
