@@ -120,6 +120,15 @@ class MissingExtraError(ConnectError):
         return type(self), (self.extra, self.needed_for)
 
 
+def may_blame_record(error: BaseException) -> bool:
+    """Whether what put() raised may be the fault of a record in its batch.
+
+    Who raises a ConnectError has the choice of DataError: any other says that no record is to
+    blame. Errors of Python and of libraries say nothing.
+    """
+    return isinstance(error, (DataError, SerializationError)) or not isinstance(error, ConnectError)
+
+
 def class_name_of(error: BaseException) -> str:
     """The name under which an error is reported: the JVM's for ours, Python's own for others.
 

@@ -259,9 +259,12 @@ class SinkTask(Task):
     def put(self, records: list[SinkRecord]) -> None:
         """Take a batch. May buffer; what was taken must be safe once `flush` returns.
 
-        Raise RetriableError to get the same batch again later. Any other error fails the task,
-        or with errors.tolerance=all is narrowed to the records that cause it. An empty list is a
-        sign of life: a good moment to write out what has waited long enough.
+        Raise RetriableError to get the same batch again later, DataError for a bad record: it
+        fails the task, or with errors.tolerance=all is narrowed to the records that cause it, and
+        so are errors of Python and of libraries. Any other ConnectError, such as for a target that
+        is away for too long, fails the task whatever errors.tolerance says, and the batch comes
+        again after a restart. An empty list is a sign of life: a good moment to write out what has
+        waited long enough.
         """
 
     def put_batch(self, batch: SinkBatch) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConnectError, RetriableError, may_blame_record
 from connect.pipeline import Failure, Interrupted, SinkPipeline, Stage
 from connect.plugin import SinkTask, TopicPartition
 from connect.records import SinkBatch, SinkRecord
@@ -230,11 +230,9 @@ class SinkLoop:
         except RetriableError as error:
             self._put_later(batch.records, error, again=again)
             return
-        except Exception as error:
-            if not self._tolerance.tolerates or not batch:
-                raise ConnectError(
-                    "Exiting WorkerSinkTask due to unrecoverable exception."
-                ) from error
+        except Exception as error:  # noqa: BLE001 - raised again unless a record is to blame
+            if not batch:
+                _give_up(error)
             self._narrow(batch.records, error)
         took = time.perf_counter() - started
         if count := len(batch):
@@ -286,8 +284,11 @@ class SinkLoop:
         """Halve a batch that the task refuses until the records it refuses stand alone.
 
         Records beside a guilty one may reach the task twice, as after any retry. Those that the
-        task has reported itself do not.
+        task has reported itself do not. An outage, in whichever part it shows, fails the task: it
+        would make dead letters of all that comes, and none is to blame.
         """
+        if not self._tolerance.tolerates or not may_blame_record(error):
+            _give_up(error)
         records = [r for r in records if _place(r) not in self._reported]
         if not records:
             return
@@ -303,8 +304,10 @@ class SinkLoop:
                 try:
                     self._call_put(SinkBatch.of(half))
                 except RetriableError as retriable:
-                    log.warning("put() is tried again in %.1f s: %s", RETRY_SECONDS, retriable)
-                    if self._control.wait(RETRY_SECONDS):
+                    told, self._context.timeout_ms = self._context.timeout_ms, None
+                    wait = RETRY_SECONDS if told is None else told / 1000
+                    log.warning("put() is tried again in %.1f s: %s", wait, retriable)
+                    if self._control.wait(wait):
                         raise StoppedError from None
                     continue
                 except Exception as narrower:  # noqa: BLE001 - ends as a failure's cause
@@ -473,6 +476,10 @@ class SinkLoop:
             self._consumer.pause(_kafka(held))
         if assigned - held:
             self._consumer.resume(_kafka(assigned - held))
+
+
+def _give_up(error: Exception) -> NoReturn:
+    raise ConnectError("Exiting WorkerSinkTask due to unrecoverable exception.") from error
 
 
 def _place(record: SinkRecord) -> _Place:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Self, TypeVar
 
-from connect.errors import ConnectError, RetriableError
+from connect.errors import ConnectError, RetriableError, may_blame_record
 from connect.pipeline import PipelineSpec, RawMessage, SinkPipeline
 from connect.plugin import SinkConnector, SinkTask, TopicPartition
 from connect.plugins.registry import load_plugin
@@ -124,13 +124,18 @@ class SinkDelivery:
             self._context.assignment.clear()
 
     def _put(self, records: list[SinkRecord]) -> None:
-        """Halve a batch that the task refuses until the records it refuses stand alone."""
+        """Halve a batch that the task refuses until the records it refuses stand alone.
+
+        Where none is to blame, as with a target that is out of reach, all are left as they are.
+        """
         records = [r for r in records if self._place(r) not in self._failed]
         if not records:
             return
         try:
             self._patiently(lambda: self._task.put(records))
-        except Exception as error:  # noqa: BLE001 - told as the reason
+        except Exception as error:
+            if not may_blame_record(error):
+                raise
             if len(records) == 1:
                 self._failed[self._place(records[0])] = f"TASK_PUT: {error}"
                 return

@@ -18,6 +18,7 @@ from connect import (
     Config,
     ConfigDef,
     ConfigValue,
+    ConnectError,
     DataError,
     RetriableError,
     Schema,
@@ -73,6 +74,9 @@ class FilesSinkTask(SinkTask):
         self._delim: str = config["file.delim"]
         self._digits: int = config["filename.offset.zero.pad.width"]
         self._null_fails = config["behavior.on.null.values"].lower() == "fail"
+        # Without a reporter, the framework finds out which records are to be left out.
+        reports = self.context.errant_record_reporter is not None
+        self._tolerant = reports or self.context.config.get("errors.tolerance") == "all"
         self._gathered: dict[TopicPartition, _Gathering] = {}
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
@@ -88,7 +92,7 @@ class FilesSinkTask(SinkTask):
         for partition, gathering in self._gathered.items():
             if gathering.full or self._waited_long(gathering):
                 self._write(partition, gathering)
-        if self._format.typed and self.context.errant_record_reporter is not None:
+        if self._format.typed and self._tolerant:
             records = self._fitting(records)
         for record in records:
             partition = TopicPartition(record.original_topic, record.original_partition)
@@ -101,7 +105,7 @@ class FilesSinkTask(SinkTask):
     def _fitting(self, records: list[SinkRecord]) -> list[SinkRecord]:
         """The records without those whose values break their schema; these are reported.
 
-        It must be known now: a record can be reported only while its batch is under way.
+        It must be known now: a record can be blamed only while its batch is under way.
         """
         kinds: dict[int, list[SinkRecord]] = {}
         for record in records:
@@ -119,7 +123,8 @@ class FilesSinkTask(SinkTask):
                 middle = len(records) // 2
                 return self._unfit(records[:middle]) + self._unfit(records[middle:])
             reporter = self.context.errant_record_reporter
-            assert reporter is not None
+            if reporter is None:
+                raise
             reporter.report(records[0], error)
             return records
         return []
@@ -183,13 +188,14 @@ class FilesSinkTask(SinkTask):
     def _write(self, partition: TopicPartition, gathering: _Gathering) -> None:
         """Write all files of a partition. If one fails, all are written again as they were."""
         for where, file in gathering.files.items():
-            data = self._format.encode(file.schema, file.values)
-            path = self._path(where, file, partition.partition, data)
             try:
+                data = self._format.encode(file.schema, file.values)
+                path = self._path(where, file, partition.partition, data)
                 self._store.write(path, data)
             except Exception as error:
                 if not _may_pass(error):
-                    raise
+                    # No DataError: the records at hand are mostly others than those of the file.
+                    raise ConnectError(f"{path} can't be written: {error}") from error
                 self.context.timeout(self._backoff)
                 raise RetriableError(f"{path} can't be written now: {error}") from error
             log.info("Wrote %d records to %s", len(file.values), path)

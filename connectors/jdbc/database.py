@@ -110,10 +110,18 @@ class Database:
         return self.engine.dialect.name
 
     def connection(self) -> Connection:
-        """The connection, made anew if it was dropped."""
+        """The connection, made anew if it was dropped.
+
+        ConnectError where the database will not have us: that is no fault of what is written.
+        """
         if self._connection is None or self._connection.closed or self._connection.invalidated:
             self.drop()
-            self._connection = self.engine.connect()
+            try:
+                self._connection = self.engine.connect()
+            except SQLAlchemyError as error:
+                if is_passing(error):
+                    raise
+                raise ConnectError(f"Cannot connect to {self.name}: {reason(error)}") from error
         return self._connection
 
     def connect(self, attempts: int, backoff_ms: int) -> Connection:
@@ -122,7 +130,7 @@ class Database:
             try:
                 return self.connection()
             except SQLAlchemyError as error:
-                if attempt == attempts or not is_passing(error):
+                if attempt == attempts:
                     raise ConnectError(f"Cannot connect to {self.name}: {reason(error)}") from error
                 log.warning(
                     "Cannot connect to %s, attempt %d of %d: %s",

@@ -476,6 +476,8 @@ def _end(rest: Rest, transaction: ExitStack) -> None:
 
 def _is_refusal(error: Exception) -> bool:
     """Whether some record is to blame: the database, or the driver, will not have its values."""
+    if isinstance(error, ConnectError):
+        return isinstance(error, DataError)
     return not is_passing(error) and not isinstance(error, MemoryError)
 
 

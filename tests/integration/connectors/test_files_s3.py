@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from connect import ConnectError, DataError, RetriableError
 from connect.testing import SinkHarness
 from connectors.files.sink import FilesSinkConnector
 from tests.support.object_store import s3_server
@@ -59,9 +60,11 @@ def test_bucket_that_is_not_there_fails_the_task(s3, bucket):
     """The error names the object; nothing is committed."""
     sink = SinkHarness(FilesSinkConnector, config(s3, **{"s3.bucket.name": "nowhere"}))
     sink.start()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ConnectError, match="can't be written") as refused:
         sink.put({"n": 0}, {"n": 1})
     sink.crash()
+    assert isinstance(refused.value.__cause__, FileNotFoundError)
+    assert not isinstance(refused.value, DataError | RetriableError)
     assert sink.committed == {}
 
 

@@ -2,11 +2,12 @@
 
 import datetime as dt
 import decimal
+import uuid
 
 import psycopg
 import pytest
 
-from connect import ConnectError, RetriableError, Schema, TopicPartition
+from connect import ConnectError, DataError, RetriableError, Schema, TopicPartition
 from connect.testing import SinkHarness
 from connectors.jdbc.sink import JdbcSinkConnector
 from tests.support.waiting import wait_for
@@ -36,6 +37,13 @@ def query(url, sql):
 def execute(url, sql):
     with psycopg.connect(url, autocommit=True) as db:
         db.execute(sql)
+
+
+def end_connections(url):
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    assert query(url, f"SELECT pg_terminate_backend(pid) {others}") == [(True,)]
+    # It is told to end, and may do some work before it hears of it.
+    wait_for(lambda: not query(url, f"SELECT pid {others}"), "the connection to end")
 
 
 def put_keyed(sink, pairs, schema=SMALL):
@@ -181,15 +189,36 @@ def test_lost_connection_is_retried_without_loss(database):
     """A connection that the server ends is made anew, and the batch written once."""
     with SinkHarness(JdbcSinkConnector, upserting(database, retry_backoff_ms=10)) as sink:
         put_keyed(sink, [(1, "a")])
-        others = (
-            "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-        assert query(database, f"SELECT pg_terminate_backend(pid) {others}") == [(True,)]
-        # It is told to end, and may do some work before it hears of it.
-        wait_for(lambda: not query(database, f"SELECT pid {others}"), "the connection to end")
+        end_connections(database)
         put_keyed(sink, [(2, "b")])
     assert sink.retries == 1
     assert query(database, "SELECT id FROM test ORDER BY id") == [(1,), (2,)]
+
+
+@pytest.mark.parametrize("with_reporter", [True, False])
+def test_login_refused_while_running_blames_no_record(postgres, database, with_reporter):
+    """A role that may log in no longer fails the task, not with a DataError; nothing is lost."""
+    role = f"leaves_{uuid.uuid4().hex[:8]}"
+    execute(postgres, f"CREATE ROLE {role} SUPERUSER LOGIN")
+    settings = upserting(database, connection_user=role, errors_tolerance="all")
+    settings["connection.url"] = settings["connection.url"].partition("?")[0]
+    sink = SinkHarness(JdbcSinkConnector, settings, with_reporter=with_reporter)
+    try:
+        with sink:
+            put_keyed(sink, [(1, "a")])
+            sink.flush()
+            execute(postgres, f"ALTER ROLE {role} NOLOGIN")
+            end_connections(database)
+            with pytest.raises(ConnectError, match="is not permitted to log in") as refused:
+                put_keyed(sink, [(2, "b")])
+            assert not isinstance(refused.value, DataError | RetriableError)
+            execute(postgres, f"ALTER ROLE {role} LOGIN")
+            sink.deliver()
+        assert sink.reported == []
+        assert query(database, "SELECT id FROM test ORDER BY id") == [(1,), (2,)]
+    finally:
+        execute(database, f"DROP OWNED BY {role}")
+        execute(postgres, f"DROP ROLE {role}")
 
 
 @pytest.mark.parametrize("mode", ["insert", "upsert"])

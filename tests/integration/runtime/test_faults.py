@@ -480,10 +480,12 @@ def test_sink_that_is_stopped_while_it_joins_leaves_its_group(
         slow.close()
 
 
-def test_full_disk_fails_a_file_sink(worker, connect, topic, produce):
+@pytest.mark.parametrize("tolerance", ["none", "all"])
+def test_full_disk_fails_a_file_sink(worker, connect, topic, produce, tolerance):
     """The status names the file and says that the disk is full; no offset is committed."""
     produce(topic, [b"1", b"2"])
-    connect("full", {"connector.class": FILE_SINK, "topics": topic, "file": "/dev/full", **TEXT})
+    config = {"connector.class": FILE_SINK, "topics": topic, "file": "/dev/full", **TEXT}
+    connect("full", {**config, "errors.tolerance": tolerance})
     trace = worker.wait_states("full", ["FAILED"])["tasks"][0]["trace"]
     assert "/dev/full" in trace
     assert "No space left on device" in trace

@@ -37,6 +37,8 @@ class RecordingTask(SinkTask):
             self.again = False
             raise RetriableError("not now")
         for record in records:
+            if record.value == "away":
+                raise ConnectError("the database is away")
             if record.value == "refuse":
                 raise DataError("refused")
             if record.value == "report":
@@ -219,6 +221,14 @@ def test_a_file_takes_the_place_of_no_other(into_files, size):
         size=size,
     )
     assert (failed, rows) == ([{}, {}], [50, 51, 52, 60, 90])
+
+
+def test_a_target_that_is_away_ends_the_delivery(deliver):
+    """No record is told to be refused for that, and the task is stopped."""
+    with pytest.raises(ConnectError, match="the database is away"):
+        deliver(message(b'"away"', 0), message(b'"fine"', 1))
+    assert CALLS[-1] == ("stop",)
+    assert "put" not in [call[0] for call in CALLS]
 
 
 def test_a_source_is_no_sink():

@@ -1,5 +1,6 @@
 """The sink's loop over a consumer in memory: what it reads, commits, and where it goes back to."""
 
+import time
 from multiprocessing import Pipe
 from threading import Event
 
@@ -7,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from connect import DataError, RetriableError, SinkTask, TopicPartition
+from connect import ConnectError, DataError, RetriableError, SinkTask, TopicPartition
 from connect.config.connector import framework_settings
 from connect.pipeline import ErrorCounts, PipelineSpec, RawMessage, SinkPipeline
 from connect.plugins import Plugins
@@ -20,6 +21,7 @@ from tests.support.waiting import wait_for
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 TOPIC = "orders"
+TOLERANT = {"errors.tolerance": "all", "errors.log.enable": "true"}
 ZERO, ONE = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
 
 
@@ -354,3 +356,73 @@ def test_stop_while_a_refused_batch_is_halved_is_no_failure(drive):
     consumer = MemoryConsumer([b"a", b"b"])
     drive(Refuses(), consumer, **{"errors.tolerance": "all"})
     assert consumer.committed == {}
+
+
+def test_outage_fails_the_task_and_blames_no_record(drive, caplog):
+    """A ConnectError of put() is not tolerated: nothing is put again, reported or committed."""
+
+    class Away(Task):
+        def put(self, records):
+            super().put(records)
+            if records:
+                raise ConnectError("the database is away")
+
+    task, consumer = Away(), MemoryConsumer([b"a", b"b"])
+    with pytest.raises(ConnectError, match="unrecoverable") as failed:
+        drive(task, consumer, task.ask_for_commit, **TOLERANT)
+    assert str(failed.value.__cause__) == "the database is away"
+    assert task.put_values == ["a", "b"]
+    assert "TASK_PUT" not in caplog.text
+    assert consumer.committed == {}
+
+
+def test_outage_while_a_refused_batch_is_halved_fails_the_task(drive, caplog):
+    """The record that was refused is reported, none behind it is, and nothing is committed."""
+
+    class GoesAway(Task):
+        def put(self, records):
+            if len(records) > 1 or "bad" in [record.value for record in records]:
+                raise DataError("refused")
+            if records:
+                raise ConnectError("the database is away")
+
+    task, consumer = GoesAway(), MemoryConsumer([b"bad", b"a", b"b", b"c"])
+    with pytest.raises(ConnectError, match="unrecoverable"):
+        drive(task, consumer, task.ask_for_commit, **TOLERANT)
+    assert caplog.text.count("Executing stage 'TASK_PUT'") == 1
+    assert consumer.committed == {}
+
+
+@pytest.mark.parametrize("error", [DataError("refused"), ValueError("no number")])
+def test_record_that_put_can_not_take_is_skipped(drive, error):
+    """What may be a record's fault is narrowed to the record: DataErrors, and Python's own."""
+
+    class Picky(Task):
+        def put(self, records):
+            if "bad" in [record.value for record in records]:
+                raise error
+            super().put(records)
+
+    task, consumer = Picky(), MemoryConsumer([b"a", b"bad", b"b", b"c"])
+    drive(task, consumer, task.ask_for_commit, **TOLERANT)
+    assert task.put_values == ["a", "b", "c"]
+    assert consumer.committed == {0: 4}
+
+
+def test_task_that_asks_for_time_while_a_batch_is_halved_gets_it(drive):
+    """context.timeout() counts there, too: a sink that counts its retries gives up too soon."""
+    asked = []
+
+    class Slow(Task):
+        def put(self, records):
+            if len(records) > 1:
+                raise DataError("refused")
+            if records and not asked:
+                asked.append(time.monotonic())
+                self.context.timeout(400)
+                raise RetriableError("not now")
+            if records:
+                asked.append(time.monotonic())
+
+    drive(Slow(), MemoryConsumer([b"a", b"b"]), **TOLERANT)
+    assert asked[1] - asked[0] >= 0.4

@@ -16,6 +16,7 @@ import pytest
 
 from connect import (
     ConfigError,
+    ConnectError,
     DataError,
     MissingExtraError,
     RetriableError,
@@ -156,13 +157,13 @@ def _raise(error):
 
 
 def test_lasting_failure_fails_the_task(tmp_path):
-    """A place that can't be written to is named in the error."""
+    """A place that can't be written to is named in the error, and no record is blamed."""
     (tmp_path / "out").write_text("a file, not a directory")
     s = sink(tmp_path)
     s.start()
-    with pytest.raises(OSError, match="out") as refused:
+    with pytest.raises(ConnectError, match="out") as refused:
         s.put(*range(3))
-    assert not isinstance(refused.value, RetriableError)
+    assert not isinstance(refused.value, DataError | RetriableError)
     s.crash()
 
 
@@ -324,10 +325,37 @@ def test_value_that_breaks_its_own_schema_fails_the_task_without_a_reporter(tmp_
     """The error has the schema's name, and nothing is written."""
     s = sink(tmp_path, format_class="parquet", flush_size=1, with_reporter=False)
     s.start()
-    with pytest.raises(DataError, match="does not fit its own schema"):
+    with pytest.raises(ConnectError, match="does not fit its own schema"):
         s.put({**VALUE, "id": 2**70}, schema=ROW)
     s.task.stop()
     assert files(tmp_path) == []
+
+
+def test_value_that_breaks_its_own_schema_is_not_taken_where_it_may_be_skipped(tmp_path):
+    """Without a reporter the error comes with the record's own batch, and no file waits for it."""
+    s = sink(tmp_path, format_class="parquet", with_reporter=False, errors_tolerance="all")
+    s.start()
+    good, bad = (s.record({**VALUE, "id": n}, schema=ROW) for n in (1, 2**70))
+    with pytest.raises(DataError, match="does not fit its own schema"):
+        s.task.put([good, bad])
+    s.task.put([good])
+    with pytest.raises(DataError, match="does not fit its own schema"):
+        s.task.put([bad])
+    s.task.put([s.record(VALUE, schema=ROW) for _ in range(2)])
+    s.task.stop()
+    (name,) = files(tmp_path)
+    assert pq.read_metadata(tmp_path / "out" / name).num_rows == 3
+
+
+def test_value_that_has_no_form_in_its_file_blames_no_other_record(tmp_path):
+    """It is of an earlier batch by the time its file is written: the task fails."""
+    with sink(tmp_path, flush_size=2) as s:
+        s.put({"n": 2**70})
+        with pytest.raises(ConnectError, match="can't be written") as refused:
+            s.put({"n": 1})
+        assert not isinstance(refused.value, DataError)
+        s.positions.clear()
+    assert s.reported == []
 
 
 def test_any_file_system_of_fsspec_takes_the_files(tmp_path):
