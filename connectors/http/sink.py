@@ -132,12 +132,14 @@ class HttpSinkTask(SinkTask):
                 headers=list(address.headers),
                 content=None if address.method == "DELETE" else self._maker.content(request.bodies),
             )
+        except (httpx.InvalidURL, httpx.LocalProtocolError) as error:
+            # A key with a blank at its end, say, can't be a header's value.
+            told = DataError(f"{address.url} can't be asked with this record: {error}")
+            self._refused(request.records, told)
+            return
         except httpx.TransportError as error:
             # Some of httpx's errors have no text of their own.
             self._try_later(f"{address.url}: {error or type(error).__name__}", None, error)
-        except httpx.InvalidURL as error:
-            self._refused(request.records, DataError(f"{address.url} is no URL: {error}"))
-            return
         if response.is_success:
             self._reports.answered(request.records, address.url, response)
             return

@@ -172,6 +172,19 @@ def test_missing_reference_is_the_records_fault(service):
     assert str(error) == "The record has nothing for ${id}"
 
 
+def test_header_that_http_has_no_form_for_is_the_records_fault(service):
+    """A blank at the end of a key is not asked again and again: this record is refused."""
+    with sink(service, headers="X-Key:${key}") as s:
+        for key in ("good", "bad "):
+            s.record({"n": 1}, key=key, key_schema=Schema.STRING)
+        s.deliver()
+    assert s.retries == 0
+    ((record, error),) = s.reported
+    assert record.key == "bad "
+    assert isinstance(error, DataError)
+    assert len(service.asked) == 1
+
+
 @pytest.mark.parametrize(("behaviour", "methods"), [("ignore", []), ("delete", ["DELETE"])])
 def test_records_without_a_value(service, behaviour, methods):
     """They are left out, or delete what their URL names."""
