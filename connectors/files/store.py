@@ -86,4 +86,27 @@ class ObjectStore:
         self._root = root
 
     def write(self, path: str, data: bytes) -> None:
-        self._system.pipe_file(f"{self._root}/{path}", data)
+        try:
+            self._system.pipe_file(f"{self._root}/{path}", data)
+        except Exception as error:
+            if not isinstance(error, OSError) and _is_lost_connection(error):
+                raise OSError(f"The store is out of reach: {error}") from error
+            raise
+
+
+# fsspec hands these on as the stores' own packages raise them.
+_LOST_CONNECTIONS = {
+    "botocore.exceptions.ConnectionError",
+    "botocore.exceptions.HTTPClientError",
+    "botocore.parsers.ResponseParserError",
+    "aiohttp.client_exceptions.ClientError",
+    "google.auth.exceptions.TransportError",
+    "azure.core.exceptions.ServiceRequestError",
+    "azure.core.exceptions.ServiceResponseError",
+}
+
+
+def _is_lost_connection(error: Exception) -> bool:
+    """Whether a package says that it can't reach its store, or was cut off."""
+    kinds = {f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__}
+    return not kinds.isdisjoint(_LOST_CONNECTIONS)

@@ -1,6 +1,10 @@
 """The files sink against a real S3 API."""
 
 import json
+import socket
+import socketserver
+import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -66,6 +70,53 @@ def test_bucket_that_is_not_there_fails_the_task(s3, bucket):
     assert isinstance(refused.value.__cause__, FileNotFoundError)
     assert not isinstance(refused.value, DataError | RetriableError)
     assert sink.committed == {}
+
+
+def test_store_out_of_reach_is_waited_for(s3, bucket, monkeypatch):
+    """Nobody listens, or hangs up on every request: put asks to be called again."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    with socket.socket() as closed, _hangs_up() as deaf:
+        closed.bind(("127.0.0.1", 0))
+        for port in (closed.getsockname()[1], deaf):
+            url = f"http://127.0.0.1:{port}"
+            sink = SinkHarness(FilesSinkConnector, config(url, **{"retry.backoff.ms": "70"}))
+            sink.start()
+            records = [sink.record({"n": n}) for n in range(2)]
+            with pytest.raises(RetriableError, match="out of reach"):
+                sink.task.put(records)
+            assert sink.context.backoff_ms == 70
+            sink.task.stop()
+
+
+@contextmanager
+def _hangs_up():
+    """The port of a server that ends each connection once it was asked something."""
+
+    class HangsUp(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(1)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), HangsUp) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def test_missing_credentials_fail_the_task(s3, bucket, monkeypatch):
+    """They are not waited for: only a change of the config mends that."""
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    without = {k: v for k, v in config(s3).items() if not k.startswith("aws.")}
+    sink = SinkHarness(FilesSinkConnector, without)
+    sink.start()
+    records = [sink.record({"n": n}) for n in range(2)]
+    with pytest.raises(ConnectError, match="credentials") as refused:
+        sink.task.put(records)
+    assert not isinstance(refused.value, DataError | RetriableError)
+    sink.task.stop()
 
 
 def test_half_written_object_is_replaced(s3, bucket):
