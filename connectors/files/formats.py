@@ -50,6 +50,10 @@ def _need_struct(record: SinkRecord, name: str) -> None:
         )
 
 
+def _formless(schema: Schema, name: str, error: Exception) -> DataError:
+    return DataError(f"The schema {schema!r} has no form in {name}: {error}")
+
+
 def _unfit(schema: Schema, error: Exception) -> DataError:
     return DataError(f"A value does not fit its own schema {schema!r}: {error}")
 
@@ -123,7 +127,11 @@ class ParquetFormat:
         assert schema is not None
         known = self._schemas.get(id(schema))
         if known is None:
-            known = self._schemas[id(schema)] = (schema, arrow_schema(schema))
+            try:
+                known = (schema, arrow_schema(schema))
+            except (pa.ArrowException, KeyError, ValueError, RecursionError) as error:
+                raise _formless(schema, "Parquet", error) from error
+            self._schemas[id(schema)] = known
         out = io.BytesIO()
         try:
             table = pa.Table.from_pylist(values, schema=known[1])
@@ -187,6 +195,7 @@ class AvroFormat:
         except ImportError as error:
             raise MissingExtraError("avro", "the files sink's Avro format") from error
         self._fastavro = fastavro
+        self._parse_error = fastavro.schema.SchemaParseException
         self._codec = "null" if compression == "none" else compression
         self.extension = ".avro"
         self._schemas: dict[int, tuple[Schema, Any]] = {}
@@ -198,8 +207,11 @@ class AvroFormat:
         assert schema is not None
         known = self._schemas.get(id(schema))
         if known is None:
-            parsed = self._fastavro.parse_schema(_avro(schema, _Names()))
-            known = self._schemas[id(schema)] = (schema, parsed)
+            try:
+                known = (schema, self._fastavro.parse_schema(_avro(schema, _Names())))
+            except (self._parse_error, KeyError, ValueError, RecursionError) as error:
+                raise _formless(schema, "Avro", error) from error
+            self._schemas[id(schema)] = known
         out = io.BytesIO()
         # A marker of its own for each file would make the same records another file.
         marker = b"penstock-16bytes"
@@ -211,14 +223,26 @@ class AvroFormat:
 
 
 class _Names:
-    """Names for records that have none, each its own."""
+    """The records' full names: each is defined once, and belongs to one kind of struct alone."""
 
     def __init__(self) -> None:
         self._count = 0
+        self._defined: dict[str, Schema] = {}
 
-    def of(self, schema: Schema) -> str:
+    def of(self, schema: Schema, namespace: str) -> tuple[str, bool]:
+        """A struct's name, and whether it is defined already."""
         self._count += 1
-        return schema.name or ("ConnectDefault" if self._count == 1 else f"Record{self._count}")
+        wanted = schema.name or ("ConnectDefault" if self._count == 1 else f"Record{self._count}")
+        if namespace and "." not in wanted:
+            wanted = f"{namespace}.{wanted}"  # which is what Avro takes it for
+        name, number = wanted, 1
+        while (known := self._defined.get(name)) is not None:
+            if schema.name and known.fields == schema.fields:
+                return name, True
+            number += 1
+            name = f"{wanted}{number}"
+        self._defined[name] = schema
+        return name, False
 
 
 _AVRO = {
@@ -232,12 +256,12 @@ _AVRO = {
 }
 
 
-def _avro(schema: Schema, names: _Names) -> Any:
-    made = _avro_required(schema, names)
+def _avro(schema: Schema, names: _Names, namespace: str = "") -> Any:
+    made = _avro_required(schema, names, namespace)
     return ["null", made] if schema.optional else made
 
 
-def _avro_required(schema: Schema, names: _Names) -> Any:
+def _avro_required(schema: Schema, names: _Names, namespace: str) -> Any:
     match schema.name:
         case name if name == DECIMAL:
             return {"type": "bytes", "logicalType": "decimal", "precision": 64,
@@ -250,13 +274,16 @@ def _avro_required(schema: Schema, names: _Names) -> Any:
             return {"type": "long", "logicalType": "timestamp-millis"}
     match schema.type:
         case Type.STRUCT:
-            return {
-                "type": "record",
-                "name": names.of(schema),
-                "fields": [{"name": f.name, "type": _avro(f.schema, names)} for f in schema.fields],
-            }
+            name, is_defined = names.of(schema, namespace)
+            if is_defined:
+                return name
+            inside = name.rpartition(".")[0]
+            fields = [
+                {"name": f.name, "type": _avro(f.schema, names, inside)} for f in schema.fields
+            ]
+            return {"type": "record", "name": name, "fields": fields}
         case Type.ARRAY if schema.value_schema is not None:
-            return {"type": "array", "items": _avro(schema.value_schema, names)}
+            return {"type": "array", "items": _avro(schema.value_schema, names, namespace)}
         case Type.MAP if schema.value_schema is not None:
-            return {"type": "map", "values": _avro(schema.value_schema, names)}
+            return {"type": "map", "values": _avro(schema.value_schema, names, namespace)}
     return _AVRO[schema.type]

@@ -18,6 +18,7 @@ from connect import (
     ConfigError,
     ConnectError,
     DataError,
+    Field,
     MissingExtraError,
     RetriableError,
     Schema,
@@ -188,6 +189,92 @@ def test_avro_keeps_the_types(tmp_path):
     (name,) = files(tmp_path)
     with (tmp_path / "out" / name).open("rb") as file:
         assert [*fastavro.reader(file)] == [VALUE] * 3
+
+
+ADDRESS = Schema.struct("com.x.Address").field("city", Schema.STRING)
+BARE = Schema.struct("Geo").field("lat", Schema.FLOAT64)
+
+
+@pytest.mark.parametrize("name", ["com.x.Order", "Order", None])
+def test_avro_defines_a_struct_once_and_names_it_thereafter(tmp_path, name):
+    """Fields of one named struct share it; so do those in lists, maps and other namespaces."""
+    within = Schema.struct("com.y.Site").field("geo", BARE.build()).build()
+    schema = (
+        Schema.struct(name)
+        .field("billing", ADDRESS.build().as_optional())
+        .field("shipping", ADDRESS.build())
+        .field("former", Schema.array(ADDRESS.build()).build())
+        .field("others", Schema.map(Schema.STRING, ADDRESS.build().as_optional()).build())
+        .field("site", within)
+        .field("geo", BARE.build())
+        .field("last", within)
+        .build()
+    )
+    here, geo = {"city": "here"}, {"lat": 0.5}
+    value = {
+        "billing": None,
+        "shipping": here,
+        "former": [here],
+        "others": {"a": here, "b": None},
+        "site": {"geo": geo},
+        "geo": geo,
+        "last": {"geo": geo},
+    }
+    assert avro_of(tmp_path, [value, {**value, "billing": here}], schema) == [
+        value,
+        {**value, "billing": here},
+    ]
+
+
+def test_avro_gives_different_structs_of_one_name_names_of_their_own(tmp_path):
+    """The second of that name is another, also where it comes again."""
+    other = Schema.struct("com.x.Address").field("zip", Schema.INT32).build()
+    schema = (
+        Schema.struct("Order")
+        .field("a", ADDRESS.build())
+        .field("b", other)
+        .field("c", other.as_optional())
+        .field("d", ADDRESS.build())
+        .build()
+    )
+    value = {"a": {"city": "x"}, "b": {"zip": 1}, "c": {"zip": 2}, "d": {"city": "y"}}
+    assert avro_of(tmp_path, [value], schema) == [value]
+
+
+def avro_of(place, values, schema):
+    """What a reader finds in the Avro file of these values."""
+    with sink(place, format_class="avro", flush_size=len(values)) as s:
+        s.put(*values, schema=schema)
+    assert s.reported == []
+    (name,) = files(place)
+    with (place / "out" / name).open("rb") as file:
+        return [*fastavro.reader(file)]
+
+
+def recursive(name):
+    """A struct with an optional field of itself."""
+    node = Schema.struct(name).field("n", Schema.INT64).optional().build()
+    node.fields = (*node.fields, Field("next", 1, node))
+    return node
+
+
+def test_avro_has_structs_that_hold_themselves(tmp_path):
+    """By their name."""
+    value = {"n": 1, "next": {"n": 2, "next": None}}
+    assert avro_of(tmp_path, [value], recursive("Node")) == [value]
+
+
+@pytest.mark.parametrize(("format_", "name"), [("avro", None), ("parquet", "Node")])
+def test_schema_without_a_form_in_the_format_is_the_records_fault(tmp_path, format_, name):
+    """An endless schema is reported; records of another are written."""
+    with sink(tmp_path, format_class=format_, flush_size=1) as s:
+        s.put({"n": 1, "next": None}, schema=recursive(name))
+        s.put(VALUE, schema=ROW)
+    ((record, error),) = s.reported
+    assert record.offset == 0
+    assert isinstance(error, DataError)
+    assert "has no form in" in str(error)
+    assert len(files(tmp_path)) == 1
 
 
 def test_csv_has_a_line_of_names(tmp_path):
