@@ -188,9 +188,13 @@ class FilesSinkTask(SinkTask):
     def _write(self, partition: TopicPartition, gathering: _Gathering) -> None:
         """Write all files of a partition. If one fails, all are written again as they were."""
         for where, file in gathering.files.items():
+            path = self._path(where, file, partition.partition)
             try:
                 data = self._format.encode(file.schema, file.values)
-                path = self._path(where, file, partition.partition, data)
+                if self.context.replays:
+                    # Another file may begin with the same record, and must not be replaced by this.
+                    mark = hashlib.blake2b(data, digest_size=6).hexdigest()
+                    path = self._path(where, file, partition.partition, mark)
                 self._store.write(path, data)
             except Exception as error:
                 if not _may_pass(error):
@@ -205,12 +209,10 @@ class FilesSinkTask(SinkTask):
         gathering.full = False
         self.context.request_commit()
 
-    def _path(self, where: str, file: _File, partition: int, data: bytes) -> str:
-        parts = [file.topic, str(partition), str(file.first_offset).zfill(self._digits)]
-        if self.context.replays:
-            # Another file may begin with the same record, and must not be replaced by this one.
-            parts.append(hashlib.blake2b(data, digest_size=6).hexdigest())
-        name = self._delim.join(parts) + self._format.extension
+    def _path(self, where: str, file: _File, partition: int, *marks: str) -> str:
+        offset = str(file.first_offset).zfill(self._digits)
+        name = self._delim.join((file.topic, str(partition), offset, *marks))
+        name += self._format.extension
         return "/".join(filter(None, (self._root, where, name)))
 
 
