@@ -13,6 +13,8 @@ from connect.plugins import Plugins
 # A whole connector as one option, for SparkSinkConnector: Spark folds the case of options' names,
 # and hides the values of those that are called secret.
 CONNECTOR_OPTION = "penstock.connector.secret"
+# Where a connector's query begins, as Spark keeps offsets. Partitions that it leaves out are new.
+START_OPTION = "penstock.start"
 
 _LISTS_OF_NAMES = ("transforms", "predicates")
 
@@ -25,6 +27,7 @@ class ReadOptions:
     topics: tuple[str, ...]
     topics_regex: str | None
     starting: str | None
+    kept_start: str | None
     ending: str
     fail_on_data_loss: bool
     max_offsets: int | None
@@ -52,6 +55,7 @@ class ReadOptions:
             topics=topics,
             topics_regex=regex,
             starting=given.get("startingoffsets"),
+            kept_start=given.get(START_OPTION),
             ending=given.get("endingoffsets", "latest"),
             fail_on_data_loss=_boolean(given, "failOnDataLoss", default=True),
             max_offsets=_positive(given, "maxOffsetsPerTrigger", None),

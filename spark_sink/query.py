@@ -17,8 +17,9 @@ from connect import Config
 from connect.pipeline import PipelineSpec
 from spark_sink import outputs
 from spark_sink.letters import LetterBox
-from spark_sink.options import connector_options
+from spark_sink.options import START_OPTION, connector_options
 from spark_sink.settings import Output, Trigger
+from spark_sink.starts import kept_start
 from spark_sink.watch import Watch
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ def start_queries(spark: Any, settings: Settings) -> list[Any]:
     """Start what the settings say: one query, or one for records and one for dead letters."""
     spark_sink.register(spark)
     config = settings.config
-    records = _source(spark, settings)
+    records = _source(spark, settings, "records")
     pipeline = Pipeline(config["spark.pipeline.function"], config["spark.pipeline.sql"])
     good = records.where("_error IS NULL").drop("_error")
     watermark = config["spark.watermark.column"]
@@ -85,19 +86,22 @@ def start_queries(spark: Any, settings: Settings) -> list[Any]:
     if not _sees_stream(config, pipeline, good):
         writer = BatchWriter(settings, pipeline)
         return [_start(records, settings, "records", writer, "append")]
+    # Both have settled where they begin before the first of them moves the group.
+    told = _source(spark, settings, "letters") if settings.reports else None
     queries = [_start(pipeline(good), settings, "records", ResultWriter(settings), settings.mode)]
-    if settings.reports:
-        told = _source(spark, settings).select("_kafka", "_error")
-        queries.append(_start(told, settings, "letters", LetterWriter(settings), "append"))
+    if told is not None:
+        bad = told.select("_kafka", "_error")
+        queries.append(_start(bad, settings, "letters", LetterWriter(settings), "append"))
     return queries
 
 
-def _source(spark: Any, settings: Settings) -> Any:
-    config = settings.config
+def _source(spark: Any, settings: Settings, query: str) -> Any:
+    config, spec = settings.config, settings.spec
+    start = kept_start(spark, spec, settings.starting, settings.checkpoint, query)
     return (
         spark.readStream.format("penstock")
-        .options(**connector_options(settings.spec))
-        .option("startingOffsets", settings.starting)
+        .options(**connector_options(spec))
+        .option(START_OPTION, start)
         .option("failOnDataLoss", str(config["spark.fail.on.data.loss"]).lower())
         .option("maxOffsetsPerTrigger", str(config["spark.max.offsets.per.trigger"]))
         .load()

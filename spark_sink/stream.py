@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -20,6 +21,7 @@ class Stream(Reading, DataSourceStreamReader):
     def __init__(self, options: ReadOptions, schema: StructType) -> None:
         super().__init__(options, schema)
         self._log: Log | None = None
+        self._initial: Offsets | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy goes to every executor; the connection to Kafka stays on the driver.
@@ -32,15 +34,18 @@ class Stream(Reading, DataSourceStreamReader):
         return self._log
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        places = self._kafka.partitions(all_topics=False)
-        wanted = self._options.starting or "latest"
-        return to_json(self._kafka.resolve("startingOffsets", wanted, places))
+        """Where the first batch begins. Spark asks to plan it, and again to run it."""
+        if self._initial is None:
+            kept = self._options.kept_start
+            self._initial = self._begin() if kept is None else from_json(orjson.loads(kept))
+        return to_json(self._initial)
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[InputPartition]:
-        begin, to = self._with_new_ones(from_json(start), from_json(end)), from_json(end)
-        for place in [p for p in to if begin[p] > to[p]]:
-            # The topic was made anew, which latestOffset has let pass: all of it is new.
-            begin |= self._kafka.earliest([place])
+        begin, to = from_json(start), from_json(end)
+        self._compare(begin, to)
+        begin = self._with_new_ones(begin, to)
+        # What is let pass there was made anew, so all of it is new.
+        begin |= self._kafka.earliest([place for place in to if begin[place] > to[place]])
         return list(ranges_between(begin, to, self._options.min_partitions))
 
     def commit(self, end: Mapping[str, Any]) -> None:
@@ -48,6 +53,22 @@ class Stream(Reading, DataSourceStreamReader):
 
     def stop(self) -> None:
         self._log = None
+
+    @property
+    def _wanted(self) -> str:
+        return self._options.starting or "latest"
+
+    def _begin(self) -> Offsets:
+        places = self._kafka.partitions(all_topics=False)
+        return self._kafka.resolve("startingOffsets", self._wanted, places)
+
+    def _settle(self) -> None:
+        """Settle where to begin before an end is asked for, or it could come to lie behind it.
+
+        Explicit offsets do not move, and those of a query that goes on may no longer fit.
+        """
+        if not self._wanted.strip().startswith("{"):
+            self.initialOffset()
 
     def _latest(self) -> Offsets:
         return self._kafka.latest(self._kafka.partitions(all_topics=False))
@@ -65,6 +86,7 @@ class Stream(Reading, DataSourceStreamReader):
         for place in sorted(p for p in begin if p in end and end[p] < begin[p]):
             bear_loss(
                 self._options,
-                f"{place[0]}-{place[1]} ends at offset {end[place]}, and {begin[place]} were read "
-                "before: the topic was made anew or cut off.",
+                f"{place[0]}-{place[1]} ends at offset {end[place]}, and the batch begins at "
+                f"{begin[place]}: the topic was made anew or cut off, or startingOffsets has moved "
+                "on and a first batch comes again.",
             )

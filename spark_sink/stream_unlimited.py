@@ -24,6 +24,7 @@ class UnlimitedStream(Stream):
         self._reached: Offsets | None = None
 
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override] # noqa: N802 - Spark 4.1's
+        self._settle()
         end = self._latest()
         limit = self._options.max_offsets
         if self._reached is not None and limit is not None:
@@ -32,6 +33,6 @@ class UnlimitedStream(Stream):
         return to_json(end)
 
     def partitions(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[InputPartition]:
-        self._compare(from_json(start), from_json(end))
+        planned = super().partitions(start, end)
         self._reached = from_json(end)
-        return super().partitions(start, end)
+        return planned

@@ -6,6 +6,8 @@ import uuid
 import psycopg
 import pyarrow.dataset as ds
 import pytest
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient
 from pyspark.errors import StreamingQueryException
 
 from connect.config.connector import framework_settings
@@ -16,6 +18,7 @@ from spark_sink.outputs import write
 from spark_sink.query import BatchWriter, Pipeline, Settings, start_queries
 from spark_sink.session import in_sparks_words, started_too_slowly
 from spark_sink.settings import Output
+from spark_sink.starts import kept_start
 from spark_sink.watch import Watch
 from tests.support.topics import Out
 
@@ -24,6 +27,10 @@ received = []
 
 def remember(rows, number):
     received.append((number, rows.collect()))
+
+
+def break_down(rows, number):
+    raise RuntimeError("no room")
 
 
 def doubled(rows):
@@ -269,3 +276,60 @@ def test_a_batch_that_comes_again_changes_nothing(
     assert sorted(row["n"] for row in rows_in(tmp_path / "out")) == [1, 2]
     assert [m.value() for m in consume_all(letters, 1)] == [b"{broken"]
     assert not list(tmp_path.glob("out/_staging/*"))
+
+
+def test_a_first_batch_that_failed_comes_again_as_it_was(settings, run, spark, topic, produce):
+    """From `latest` comes what came since the first start, and nothing of what was there before."""
+    produce(topic, [json.dumps({"n": n}) for n in range(100)])
+    more = {"name": "first", "spark.starting.offsets": "latest", "spark.output.format": "foreach"}
+    failing = settings(**more, spark__output__function=f"{__name__}:break_down")
+    kept_start(spark, failing.spec, failing.starting, failing.checkpoint, "records")
+    produce(topic, [json.dumps({"n": n}) for n in range(100, 103)])
+    with pytest.raises(StreamingQueryException, match="no room"):
+        run(failing)
+    produce(topic, [json.dumps({"n": n}) for n in range(103, 108)])
+    received.clear()
+    run(settings(**more, spark__output__function=f"{__name__}:remember"))
+    assert [sorted(row.n for row in rows) for _, rows in received] == [
+        [100, 101, 102],
+        [103, 104, 105, 106, 107],
+    ]
+
+
+def test_dead_letters_begin_where_the_records_began(
+    settings, run, kafka, topic, make_topic, produce, consume_all
+):
+    """However far the group has moved with the records, letters that failed at first come."""
+    letters = make_topic("dlq")
+    produce(topic, ['{"n": 1}', "{broken"])
+    more = {
+        "name": f"both-{topic}",
+        "spark.pipeline.sql": "SELECT count(*) AS n FROM records",
+        "spark.output.format": "foreach",
+        "spark.output.function": f"{__name__}:remember",
+        "spark.output.mode": "complete",
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": letters,
+    }
+    with pytest.raises(StreamingQueryException, match="More than 0 of the last"):
+        run(settings(**more, errors__guard__max=0))
+    admin = AdminClient({"bootstrap.servers": kafka})
+    moved = ConsumerGroupTopicPartitions(f"connect-both-{topic}", [TopicPartition(topic, 0, 2)])
+    for done in admin.alter_consumer_group_offsets([moved]).values():
+        done.result(30)
+    run(settings(**more))
+    assert [m.value() for m in consume_all(letters, 1)] == [b"{broken"]
+
+
+def test_letters_that_are_wanted_later_settle_where_they_begin(
+    settings, run, spark, topic, produce
+):
+    """They do not go back to where the records' query once began."""
+    produce(topic, ['{"n": 1}', '{"n": 2}'])
+    made = settings(spark__starting__offsets="earliest")
+    run(made)
+
+    def start(name):
+        return json.loads(kept_start(spark, made.spec, "latest", made.checkpoint, name))
+
+    assert (start("records"), start("letters")) == ({topic: {"0": 0}}, {topic: {"0": 2}})
