@@ -6,6 +6,7 @@ import importlib
 import logging
 import uuid
 from typing import Any
+from urllib.parse import urlsplit
 
 from connect import ConfigError, ConnectError
 from connect.pipeline import PipelineSpec
@@ -61,7 +62,7 @@ def _write_files(output: Output, rows: Any, query: str, batch: int) -> None:
     target = f"{output.path}/batch={query[:8]}-{batch:08d}"
     files = _Files.of(rows.sparkSession, target)
     if files is None:
-        # Over Spark Connect there is no renaming: the folder is written again, with the same rows.
+        # Without such a rename the folder is written again, with the same rows.
         _writer(output, rows).mode("overwrite").format(output.format).save(target)
         return
     if files.exists(target):
@@ -121,25 +122,30 @@ def _writer(output: Output, rows: Any) -> Any:
     return writer.partitionBy(*output.partition_by) if output.partition_by else writer
 
 
+# File systems that rename a folder as a whole or not at all. Object stores copy it piece by piece,
+# and a driver killed meanwhile leaves a part of it under the final name.
+_ATOMIC = frozenset({"file", "hdfs", "viewfs"})
+
+
 class _Files:
     """The file system of an output, by Hadoop's API, which the driver's JVM has."""
 
-    def __init__(self, jvm: Any, configuration: Any, path: str) -> None:
+    def __init__(self, jvm: Any, configuration: Any, uri: str) -> None:
         self._path = jvm.org.apache.hadoop.fs.Path
         self._context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(
-            self._path(path).toUri()
-            if "://" in path or path.startswith("file:")
-            else jvm.java.net.URI("file:///"),
-            configuration,
+            self._path(uri).toUri(), configuration
         )
         self._rename = jvm.org.apache.hadoop.fs.Options.Rename
 
     @classmethod
     def of(cls, session: Any, path: str) -> _Files | None:
+        """None where nothing can be renamed at once: in object stores, and over Spark Connect."""
         jvm = getattr(session, "_jvm", None)
         if jvm is None:
             return None
-        return cls(jvm, session._jsc.hadoopConfiguration(), path)
+        configuration = session._jsc.hadoopConfiguration()
+        uri = path if urlsplit(path).scheme else configuration.get("fs.defaultFS")
+        return cls(jvm, configuration, uri) if urlsplit(uri).scheme in _ATOMIC else None
 
     def exists(self, path: str) -> bool:
         return bool(self._context.util().exists(self._path(path)))

@@ -333,3 +333,17 @@ def test_letters_that_are_wanted_later_settle_where_they_begin(
         return json.loads(kept_start(spark, made.spec, "latest", made.checkpoint, name))
 
     assert (start("records"), start("letters")) == ({topic: {"0": 0}}, {topic: {"0": 2}})
+
+
+def test_a_folder_left_half_written_is_written_anew_where_renames_copy(
+    settings, spark, tmp_path, monkeypatch
+):
+    """On storage that does not rename at once, a folder that is there may lack rows."""
+    monkeypatch.setattr("spark_sink.outputs._ATOMIC", frozenset())
+    made = settings()
+    rows = spark.createDataFrame([(n,) for n in range(10)], "n INT").repartition(2)
+    write(made.outputs[0], rows, "query", 0, made.spec)
+    first, *_ = tmp_path.glob("out/batch=*/*.parquet")
+    first.unlink()
+    write(made.outputs[0], rows, "query", 0, made.spec)
+    assert sorted(row["n"] for row in rows_in(tmp_path / "out")) == [*range(10)]
