@@ -20,6 +20,8 @@ BATCHES = "penstock_spark_batches"
 def write_jdbc(output: Output, rows: Any, query: str, batch: int) -> None:
     """Insert a batch's rows and its number, or nothing if the number is there.
 
+    With mode=complete the rows are in place of all that were there before.
+
     The driver does it, partition after partition, because only one connection can have one
     transaction. For more than some ten thousand rows a second, write files or Delta.
     """
@@ -45,6 +47,8 @@ def write_jdbc(output: Output, rows: Any, query: str, batch: int) -> None:
                 log.info("Batch %d was written before and is left out", batch)
                 return
             transaction.execute(batches.insert(), mark)
+            if output.mode == "complete":
+                transaction.execute(table.delete())
             local = (row.asDict() for row in rows.toLocalIterator(prefetchPartitions=True))
             for chunk in _chunks(local):
                 transaction.execute(table.insert(), chunk)

@@ -67,12 +67,21 @@ class Output:
         path, table = config.get(prefix + "path"), config.get(prefix + "table")
         if not format_:
             raise ConfigError(prefix + "format", format_, "is not set: say what to write")
+        format_ = format_.lower()
         if format_ in FILE_FORMATS and not path:
             raise ConfigError(prefix + "path", path, f"is not set, and {format_} needs a folder")
         if format_ in TABLE_FORMATS and not table:
             raise ConfigError(prefix + "table", table, f"is not set, and {format_} needs a table")
         if format_ == "delta" and not (path or table):
             raise ConfigError(prefix + "path", path, "is not set, and delta needs it or a table")
+        mode = config.get(prefix + "mode")
+        if format_ == "kafka" and mode == "complete":
+            raise ConfigError(
+                prefix + "mode",
+                mode,
+                "can't be written to kafka: a topic only grows. Take update, with a column key: "
+                "then the newest record of a key has its result",
+            )
         if format_ == "foreach" and not config.get(prefix + "function"):
             raise ConfigError(prefix + "function", None, "is not set, and foreach needs a function")
 

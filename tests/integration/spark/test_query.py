@@ -347,3 +347,19 @@ def test_a_folder_left_half_written_is_written_anew_where_renames_copy(
     first.unlink()
     write(made.outputs[0], rows, "query", 0, made.spec)
     assert sorted(row["n"] for row in rows_in(tmp_path / "out")) == [*range(10)]
+
+
+def test_a_complete_result_replaces_what_the_table_had(settings, spark, database):
+    """Each batch is the whole result; one that comes again changes nothing."""
+    made = settings(
+        spark__output__format="jdbc",
+        spark__output__table="sums",
+        spark__output__mode="complete",
+        spark__output__option__url=database,
+    )
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("CREATE TABLE sums (n BIGINT PRIMARY KEY, total BIGINT)")
+        for batch, result in [(0, [(1, 5)]), (1, [(1, 7), (2, 9)]), (1, [(1, 7), (2, 9)])]:
+            rows = spark.createDataFrame(result, "n BIGINT, total BIGINT")
+            write(made.outputs[0], rows, "query", batch, made.spec)
+            assert sorted(db.execute("SELECT * FROM sums").fetchall()) == result

@@ -60,6 +60,7 @@ def test_wrong_options_are_named(options, named):
         ({"format": "iceberg"}, "spark.output.table"),
         ({"format": "delta"}, "spark.output.path"),
         ({"format": "foreach"}, "spark.output.function"),
+        ({"format": "kafka", "mode": "complete"}, "spark.output.mode"),
     ],
 )
 def test_outputs_need_what_their_format_needs(config, named):
