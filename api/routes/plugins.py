@@ -11,8 +11,10 @@ from starlette.responses import Response
 from api import models
 from api.answers import JsonResponse
 from api.bodies import StringMap, parse_config, parse_transform
-from api.routing import Answer, Routes, body_of, herder_of
+from api.routing import Answer, Routes, body_of, caller_of, herder_of
+from api.security.roles import Role
 from connect.cluster.herder import BadRequestError
+from connect.config.secret import HIDDEN
 
 routes = Routes("plugins")
 
@@ -60,6 +62,7 @@ async def plugin_config(request: Request, plugin: str, query: _Keys) -> Response
 async def validate(request: Request, plugin: str) -> Response:
     config = parse_config(await body_of(request))
     check_same_plugin(config, plugin)
+    _check_may_use_secrets(request, config)
     return JsonResponse(await herder_of(request).validate(config))
 
 
@@ -72,6 +75,7 @@ async def validate(request: Request, plugin: str) -> Response:
 async def transform(request: Request, plugin: str) -> Response:
     config, records = parse_transform(await body_of(request))
     check_same_plugin(config, plugin)
+    _check_may_use_secrets(request, config)
     config = {"connector.class": plugin, **config}
     return JsonResponse(await herder_of(request).transform(config, records))
 
@@ -89,6 +93,15 @@ def check_same_plugin(config: StringMap, plugin: str) -> None:
         raise BadRequestError(
             f"Included connector type {included} does not match request type {plugin}"
         )
+
+
+def _check_may_use_secrets(request: Request, config: StringMap) -> None:
+    """ForbiddenError when [hidden] stands for secrets of a connector that is not the caller's.
+
+    The rest of the config says where the secrets are sent to.
+    """
+    if HIDDEN in config.values():
+        caller_of(request).require(Role.ADMIN, config.get("name"))
 
 
 def _short(name: str) -> str:

@@ -227,6 +227,29 @@ def test_to_try_a_config_takes_admin_somewhere(worker):
     assert worker.call(VIEWER, "GET", "/connector-plugins").status_code == 200
 
 
+def test_stored_secrets_are_used_by_admins_of_their_connector_alone(worker):
+    """Who fills [hidden] in says in the same config where the secret goes: not with another's."""
+    secret = {"db.password": "hunter3"}
+    assert create(worker, ANN, "b-secret", **secret).status_code == 201
+    assert create(worker, TEAM, "a-new", **secret).status_code == 201
+    plugin = "/connector-plugins/FileStreamSource"
+    for name, status in (("b-secret", 403), ("a-new", 200)):
+        hidden = {**config(name), "name": name, "db.password": "[hidden]"}
+        tried = {"config": hidden, "records": [{"value": "x"}]}
+        for method, path, body in (
+            ("PUT", f"{plugin}/config/validate", hidden),
+            ("POST", f"{plugin}/transform", tried),
+        ):
+            answer = worker.call(TEAM, method, path, body)
+            assert answer.status_code == status, answer.text
+            if status == 403:
+                told = "User team needs the role admin for b-secret"
+                assert answer.json()["message"] == told
+            assert worker.call(ANN, method, path, body).status_code == 200
+    own = {**config(), "name": "b-secret", **secret}
+    assert worker.call(TEAM, "PUT", f"{plugin}/config/validate", own).status_code == 200
+
+
 def test_dead_letters_take_the_roles_of_their_connectors(worker, topic, make_topic):
     """Lists, letters, re-tests and replays; a shared topic takes the role for each connector."""
     mine, shared = make_topic("mine"), make_topic("shared")
