@@ -33,7 +33,10 @@ class Peers:
         import httpx  # noqa: PLC0415 - heavy, rarely needed
 
         if self._client is None:
-            self._client = httpx.AsyncClient(verify=self._tls(), timeout=_SECONDS)
+            # Not through a proxy of the environment: it would see the secrets in what is passed on.
+            self._client = httpx.AsyncClient(
+                verify=self._tls(), timeout=_SECONDS, trust_env=False
+            )
         try:
             return await self._client.request(method, url, content=body, headers=headers)
         except httpx.HTTPError as error:
