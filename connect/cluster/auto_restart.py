@@ -15,6 +15,7 @@ from typing import Any
 
 from connect.config.configdef import ConfigDef
 from connect.config.connector import OWN_KEYS
+from connect.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
@@ -66,11 +67,21 @@ class AutoRestarts:
         self, what: Hashable, config: Mapping[str, str], restart: Callable[[], Awaitable[None]]
     ) -> None:
         """Set the timer for a restart, if the policy wants one."""
-        policy = RestartPolicy.of(config)
         history = self._histories.setdefault(what, _History())
+        self._cancel(history)
+        try:
+            policy = RestartPolicy.of(config)
+        except ConfigError as error:
+            # A connector is checked with its references looked up, which are not looked up here.
+            log.warning(
+                "%s is not restarted by itself: %s. Give the value itself, references to config "
+                "providers are not looked up in errors.restart.*.",
+                what,
+                error,
+            )
+            return
         if time.monotonic() - history.started > policy.backoff_max:
             history.attempts = 0  # it has run well for long enough
-        self._cancel(history)
         delay = policy.delay(history.attempts)
         if delay is None:
             if policy.mode != "off":

@@ -123,7 +123,8 @@ Every other key below a group is a setting of the topic, such as `cleanup.policy
 ## Secrets
 
 `${{name:path:key}}` in a value stands for something that is looked up when it is needed. What is
-stored and shown is the reference. Unknown names and keys are left as they are.
+stored and shown is the reference. Unknown names and keys are left as they are. In
+`errors.restart.*` nothing is looked up.
 
 ```properties
 config.providers=file,dir,env

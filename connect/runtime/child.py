@@ -99,13 +99,16 @@ class Child:
         assert self._process is not None
         assert self._line is not None
         asyncio.get_running_loop().remove_reader(self._process.status)
-        self._line.read()  # its last words
-        self._line.close()
-        code = self._process.exit_code()
-        self._end_what_it_started()
-        self._ended.set()
-        if not self._stopping and not self._line.failed:
-            self._on_message(Failed(_how_it_ended(code)))
+        try:
+            self._line.read()  # its last words
+        finally:
+            # Whoever waits for it must not wait for ever because somebody choked on these.
+            self._line.close()
+            code = self._process.exit_code()
+            self._end_what_it_started()
+            self._ended.set()
+            if not self._stopping and not self._line.failed:
+                self._on_message(Failed(_how_it_ended(code)))
 
     def _end_what_it_started(self) -> None:
         """Processes that a plugin has started and left behind are in its session's group."""

@@ -181,6 +181,19 @@ def test_broken_provider_reference_is_told_and_mended(three, connect, topic, tmp
     three.wait_all_running({"keeper": 1})
 
 
+def test_failure_is_shown_whatever_stands_for_the_restart_policy(three, connect, topic, tmp_path):
+    """A reference in errors.restart.* is not looked up; the status tells of the failure and the log
+    why it stays one."""
+    (tmp_path / "restarts").write_text("attempts=3")
+    more = {"errors.restart.policy": "on-failure"}
+    more["errors.restart.max.attempts"] = f"${{file:{tmp_path / 'restarts'}:attempts}}"
+    connect("unsure", numbers(topic, fault="poll:raise", **more))
+    three.any.wait_states("unsure", ["FAILED"])
+    logs = [line for worker in three.workers for line in worker.log_text().splitlines()]
+    [told] = [line for line in logs if "unsure-0 is not restarted by itself" in line]
+    assert "errors.restart.max.attempts" in told
+
+
 # ---- states ----------------------------------------------------------------------------------
 
 
