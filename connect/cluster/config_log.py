@@ -83,6 +83,9 @@ class ClusterConfig:
     fenced_tasks: Mapping[str, int] = field(default_factory=dict)
     unfenced: frozenset[str] = frozenset()
     session_key: SessionKey | None = None
+    # Where in the topic a connector came to be, or got another config or target state. A change
+    # that was taken back before a worker looked shows here alone: tasks may have gone with it.
+    incarnations: Mapping[str, int] = field(default_factory=dict)
 
     def target(self, name: str) -> TargetState:
         return self.targets.get(name, TargetState.STARTED)
@@ -118,6 +121,7 @@ class ConfigState:
         self._fenced: dict[str, int] = {}
         self._unfenced: set[str] = set()
         self._session_key: SessionKey | None = None
+        self._incarnations: dict[str, int] = {}
 
     def snapshot(self) -> ClusterConfig:
         return ClusterConfig(
@@ -130,6 +134,7 @@ class ConfigState:
             dict(self._fenced),
             frozenset(self._unfenced),
             self._session_key,
+            dict(self._incarnations),
         )
 
     def apply(self, record: Record) -> Event | None:
@@ -140,9 +145,9 @@ class ConfigState:
         if key == _SESSION_KEY:
             self._session_key = self._session_key if value is None else _session_key(value)
         elif name := _after(_TARGET, key):
-            self._take_target(name, value)
+            self._take_target(name, value, record.offset)
         elif name := _after(_CONNECTOR, key):
-            self._take_connector(name, value)
+            self._take_connector(name, value, record.offset)
         elif name := _after(_COMMIT, key):
             self._take_commit(name, value)
         elif name := _after(_FENCING, key):
@@ -157,7 +162,7 @@ class ConfigState:
             log.warning("The config topic has a record with the unknown key %s, skipped", key)
         return None
 
-    def _take_connector(self, name: str, value: Mapping[str, Any] | None) -> None:
+    def _take_connector(self, name: str, value: Mapping[str, Any] | None, offset: int) -> None:
         if value is None:
             self._connectors.pop(name, None)
             self._tasks.pop(name, None)
@@ -166,8 +171,12 @@ class ConfigState:
             self._inconsistent.discard(name)
             self._fenced.pop(name, None)
             self._unfenced.discard(name)
+            self._incarnations.pop(name, None)
         else:
-            self._connectors[name] = _properties(value)
+            properties = _properties(value)
+            if self._connectors.get(name) != properties:
+                self._incarnations[name] = offset
+            self._connectors[name] = properties
 
     def _take_task(self, name: str, value: Mapping[str, Any] | None) -> None:
         connector, _, number = name.rpartition("-")
@@ -194,15 +203,18 @@ class ConfigState:
             self._inconsistent.add(name)
         self._unfenced.add(name)
 
-    def _take_target(self, name: str, value: Mapping[str, Any] | None) -> None:
+    def _take_target(self, name: str, value: Mapping[str, Any] | None, offset: int) -> None:
+        before = self._targets.get(name, TargetState.STARTED)
         if value is None:
             self._targets.pop(name, None)
-            return
-        wanted = value.get("state.v2") or value.get("state")
-        try:
-            self._targets[name] = TargetState(str(wanted))
-        except ValueError:
-            raise DataError(f"Target state {wanted} of connector {name} is unknown") from None
+        else:
+            wanted = value.get("state.v2") or value.get("state")
+            try:
+                self._targets[name] = TargetState(str(wanted))
+            except ValueError:
+                raise DataError(f"Target state {wanted} of connector {name} is unknown") from None
+        if name in self._connectors and self._targets.get(name, TargetState.STARTED) != before:
+            self._incarnations[name] = offset
 
     def _take_fencing(self, name: str, value: Mapping[str, Any] | None) -> None:
         if value is None:

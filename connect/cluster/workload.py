@@ -44,6 +44,26 @@ def task_config(config: ClusterConfig, task: TaskId) -> _TaskConfig | None:
     return _TaskConfig(config.applied[task.connector], configs[task.task])
 
 
+@dataclass(frozen=True, slots=True)
+class _InstanceConfig:
+    """What a connector instance runs by. When it changes, the instance has to be restarted.
+
+    So it has to be for another incarnation of the same: its tasks may have been dropped meanwhile,
+    and nobody but a new instance names them again.
+    """
+
+    properties: Mapping[str, str]
+    target: TargetState
+    incarnation: int
+
+
+def _instance_config(config: ClusterConfig, name: str) -> _InstanceConfig | None:
+    """What an instance is to run by now; None when there is no such connector any more."""
+    if name not in config.connectors:
+        return None
+    return _InstanceConfig(config.connectors[name], config.target(name), config.incarnations[name])
+
+
 class Workload:
     """Starts and stops this worker's connectors and tasks so that they are what they should be.
 
@@ -81,7 +101,7 @@ class Workload:
         # Stopped because their config changed. They start when all workers have met again, so that
         # no task by the old config is left anywhere.
         self._held: set[TaskId] = set()
-        self._instances: dict[str, tuple[Mapping[str, str], TargetState]] = {}
+        self._instances: dict[str, _InstanceConfig] = {}
         self._targets: dict[str, TargetState] = {}
         self._versions: dict[Subject, str | None] = {}
         # By class and version. Asked for with every status, and the same for a worker's life.
@@ -150,8 +170,7 @@ class Workload:
     async def run(self, config: ClusterConfig) -> None:
         """Start what is to run and does not, and pause or resume what is to be so."""
         for name in self.owned.connectors | self._instances.keys():
-            wanted = (config.connectors.get(name), config.target(name))
-            if self._instances.get(name) != wanted:
+            if self._instances.get(name) != _instance_config(config, name):
                 self._later(self._drive_instance(name))
         async with self._busy:
             due = [
@@ -218,22 +237,20 @@ class Workload:
     async def _drive_instance(self, name: str, *, again: bool = False) -> None:
         """Make a connector instance what it should be now, whatever has happened meanwhile."""
         async with self._locks[name]:
-            config = self._snapshot()
-            properties = config.connectors.get(name)
-            if name not in self.owned.connectors or properties is None:
+            wanted = _instance_config(self._snapshot(), name)
+            if name not in self.owned.connectors or wanted is None:
                 if self._instances.pop(name, None) is not None:
                     await self.worker.stop_connector(name)
                 return
-            wanted = (properties, config.target(name))
             if self._instances.get(name) == wanted and not again:
                 return
             self._instances[name] = wanted
             self._restarts.forget(*([] if again else [name]))
-            if wanted[1] is TargetState.STARTED:
-                await self._start_instance(name, properties)
+            if wanted.target is TargetState.STARTED:
+                await self._start_instance(name, wanted.properties)
             else:
                 await self.worker.stop_connector(name)
-                self._say(name, State(wanted[1].value))
+                self._say(name, State(wanted.target.value))
 
     async def _start_instance(self, name: str, properties: Mapping[str, str]) -> None:
         try:

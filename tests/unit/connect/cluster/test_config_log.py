@@ -111,6 +111,29 @@ def test_target_states(value, target):
     assert topic.now.target("a") is target
 
 
+def test_incarnation_tells_what_was_changed_and_changed_back():
+    """It is another one after a real change of the config or the target state, and for a connector
+    that was made anew; what is written again as it was leaves it."""
+    topic = Topic().connector("a", x="1")
+    seen = [topic.now.incarnations["a"]]
+    for key, value, is_new in (
+        ("target-state-a", {"state": "STARTED"}, False),
+        ("connector-a", {"properties": {"x": "1"}}, False),
+        ("connector-a", {"properties": {"x": "2"}}, True),
+        ("commit-a", {"tasks": 0}, False),
+        ("target-state-a", {"state": "PAUSED", "state.v2": "STOPPED"}, True),
+        ("target-state-a", {"state": "PAUSED", "state.v2": "STOPPED"}, False),
+        ("target-state-a", {"state": "STARTED"}, True),
+        ("target-state-a", None, False),
+    ):
+        topic.put(key, value)
+        seen.append(topic.now.incarnations["a"])
+        assert (seen[-1] != seen[-2]) == is_new, (key, value)
+    topic.put("connector-a", None).put("target-state-a", None)
+    assert topic.now.incarnations == {}
+    assert topic.connector("a", x="1").now.incarnations["a"] not in seen
+
+
 def test_session_key():
     """A session key is read as the JVM writes it."""
     value = {"key": "AAEC", "algorithm": "HmacSHA256", "creation-timestamp": 12}
