@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -91,9 +91,10 @@ class Workload:
         self._on_task_configs = on_task_configs
         self._answer = answer
         self._fence = fence
-        # Connectors whose zombies are being fenced, and those for which it failed.
+        # Connectors whose zombies are being fenced, and the tasks, as they were committed, for
+        # which it failed: for others it is tried anew.
         self._fencing: set[str] = set()
-        self._not_fenced: set[str] = set()
+        self._not_fenced: dict[str, Sequence[Mapping[str, str]]] = {}
         self.worker = Worker(config.raw, self)
         self.owned = NO_WORK
         self.generation = -1
@@ -185,19 +186,20 @@ class Workload:
         """Whether a task may start; if not yet, it does when the leader has fenced its zombies."""
         name = task.connector
         if not self._config.exactly_once_sources or name not in config.unfenced:
-            self._not_fenced.discard(name)
+            self._not_fenced.pop(name, None)
             return True
         try:
             if await self.kind(config.connectors[name]) is Kind.SINK:
                 return True
         except Exception:  # noqa: BLE001 - starting the task tells
             return True
-        if name not in self._fencing | self._not_fenced:
+        tasks = config.tasks[name]
+        if name not in self._fencing and self._not_fenced.get(name) is not tasks:
             self._fencing.add(name)
-            self._later(self._have_fenced(name))
+            self._later(self._have_fenced(name, tasks))
         return False
 
-    async def _have_fenced(self, name: str) -> None:
+    async def _have_fenced(self, name: str, tasks: Sequence[Mapping[str, str]]) -> None:
         for pause in (*FENCE_RETRY_SECONDS, None):
             try:
                 await self._fence(name)
@@ -207,7 +209,7 @@ class Workload:
                     "The tasks of %s can't start before zombies are fenced: %s", name, error
                 )
                 if pause is None:
-                    self._not_fenced.add(name)
+                    self._not_fenced[name] = tasks
                     for task in self.owned.tasks:
                         if task.connector == name:
                             self._say(task, State.FAILED, format_trace(error), safely=True)
@@ -329,7 +331,8 @@ class Workload:
     async def restart_tasks(self, tasks: Iterable[TaskId]) -> None:
         """Restart those of the tasks that are this worker's."""
         mine = [t for t in tasks if t in self.owned.tasks]
-        self._not_fenced -= {t.connector for t in mine}
+        for task in mine:
+            self._not_fenced.pop(task.connector, None)
         async with self._busy:
             stopping = [t for t in mine if t in self._tasks]
             for task in stopping:
