@@ -20,6 +20,7 @@ from connect.cluster.config_log import (
 )
 from connect.cluster.herder import (
     BadRequestError,
+    ConflictError,
     ConnectorInfo,
     ConnectorStatus,
     ForbiddenError,
@@ -93,6 +94,10 @@ class DistributedHerder(Herder):
         self._member.trust.verify(signed)
         await self._member.must_lead()
         self._member.get(name)
+        if self._configs.snapshot().target(name) is TargetState.STOPPED:
+            raise ConflictError(
+                f"Connector {name} is stopped and gets no tasks until it is resumed"
+            )
         await self._member.write(self._configs.put_tasks, name, list(configs))
 
     async def fence_zombies(self, name: str, signed: Signed) -> None:

@@ -432,27 +432,43 @@ class ClusterMember:
 
     # -- tasks of connectors --------------------------------------------------------------------
 
-    def _task_configs_made(self, name: str, configs: list[dict[str, str]]) -> None:
-        """A connector that runs here says which tasks there are to be."""
-        config = self.configs.snapshot()
-        if config.target(name) is TargetState.STOPPED or not self._is_news(config, name, configs):
-            return
-        if before := self._publishing.get(name):
+    def _task_configs_made(
+        self, name: str, made_by: Mapping[str, str], configs: list[dict[str, str]]
+    ) -> None:
+        """A connector that runs here by a config says which tasks there are to be."""
+        if before := self._publishing.pop(name, None):
             before.cancel()
-        self._publishing[name] = asyncio.ensure_future(self._publish(name, configs))
+        if self._are_wanted(name, made_by, configs):
+            publishing = self._publish(name, made_by, configs)
+            self._publishing[name] = asyncio.ensure_future(publishing)
+
+    def _are_wanted(
+        self, name: str, made_by: Mapping[str, str], configs: list[dict[str, str]]
+    ) -> bool:
+        """Whether such tasks are to be published by this worker, now."""
+        config = self.configs.snapshot()
+        return (
+            name in self.workload.owned.connectors
+            and config.connectors.get(name) == made_by
+            and config.target(name) is not TargetState.STOPPED
+            and self._are_news(config, name, configs)
+        )
 
     @staticmethod
-    def _is_news(config: ClusterConfig, name: str, configs: list[dict[str, str]]) -> bool:
+    def _are_news(config: ClusterConfig, name: str, configs: list[dict[str, str]]) -> bool:
         return (
             name in config.inconsistent
             or name not in config.tasks
             or list(config.tasks[name]) != configs
-            or config.applied[name] != config.connectors.get(name)
+            or config.applied[name] != config.connectors[name]
         )
 
-    async def _publish(self, name: str, configs: list[dict[str, str]]) -> None:
+    async def _publish(
+        self, name: str, made_by: Mapping[str, str], configs: list[dict[str, str]]
+    ) -> None:
         pause = PUBLISH_RETRY_SECONDS
-        while name in self.workload.owned.connectors:
+        # The connector may be changed or stopped while the leader can't be reached.
+        while self._are_wanted(name, made_by, configs):
             try:
                 if self.is_leader:
                     await self.write(self.configs.put_tasks, name, configs)

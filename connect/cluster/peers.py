@@ -34,9 +34,7 @@ class Peers:
 
         if self._client is None:
             # Not through a proxy of the environment: it would see the secrets in what is passed on.
-            self._client = httpx.AsyncClient(
-                verify=self._tls(), timeout=_SECONDS, trust_env=False
-            )
+            self._client = httpx.AsyncClient(verify=self._tls(), timeout=_SECONDS, trust_env=False)
         try:
             return await self._client.request(method, url, content=body, headers=headers)
         except httpx.HTTPError as error:

@@ -79,7 +79,7 @@ class Workload:
         plugins: Plugins,
         statuses: StatusLog,
         snapshot: Callable[[], ClusterConfig],
-        on_task_configs: Callable[[str, list[dict[str, str]]], None],
+        on_task_configs: Callable[[str, Mapping[str, str], list[dict[str, str]]], None],
         answer: Callable[[Request], Awaitable[Any]],
         fence: Callable[[str], Awaitable[None]],
     ) -> None:
@@ -371,8 +371,8 @@ class Workload:
             self._say(name, State.FAILED, trace, safely=True)
 
     def connector_task_configs(self, name: str, configs: list[dict[str, str]]) -> None:
-        if name in self.owned.connectors:
-            self._on_task_configs(name, configs)
+        if name in self.owned.connectors and (runs_by := self._instances.get(name)):
+            self._on_task_configs(name, runs_by.properties, configs)
 
     def task_started(self, name: str, task: int, version: str | None, *, paused: bool) -> None:
         self._versions[TaskId(name, task)] = version

@@ -95,3 +95,21 @@ def test_session_key_is_renewed_and_old_ones_are_worth_nothing(pair):
     for number, worker in enumerate(pair.workers):
         worker.create(f"later{number}", config)
     pair.wait_all_running({"later0": 2, "later1": 2})
+
+
+def test_a_stopped_connector_gets_no_tasks(pair):
+    """The leader refuses those that a worker sends who has not heard of the stop yet."""
+    config = {"connector.class": "NumbersSource", "topic": "none"}
+    pair.any.create("idle", config, initial_state="STOPPED")
+    body = b'[{"task.number": "0"}]'
+
+    def answered():
+        key = keys(pair)[-1]  # it may be renewed in this moment
+        headers = sign(key, body, key.algorithm) | {"Content-Type": "application/json"}
+        answer = pair.any.rest.post("/connectors/idle/tasks", content=body, headers=headers)
+        return answer if answer.status_code != 403 else None
+
+    answer = wait_for(answered, "the key to be good")
+    assert answer.status_code == 409, forwarded(answer)
+    assert "is stopped" in answer.json()["message"]
+    assert pair.any.rest.get("/connectors/idle/tasks").json() == []
