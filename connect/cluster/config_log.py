@@ -331,6 +331,10 @@ class ConfigLog:
     def put_target(self, name: str, state: TargetState) -> None:
         self._write(_target_record(name, state))
 
+    def put_stopped(self, name: str) -> None:
+        self.put_tasks(name, [])
+        self.put_target(name, TargetState.STOPPED)
+
     def put_fencing(self, name: str, tasks: int) -> None:
         self._write((_FENCING + name, {"task-count": tasks}))
 

@@ -20,7 +20,6 @@ from connect.cluster.config_log import (
 )
 from connect.cluster.herder import (
     BadRequestError,
-    ConflictError,
     ConnectorInfo,
     ConnectorStatus,
     ForbiddenError,
@@ -41,6 +40,10 @@ from connect.config.masking import mask, secret_keys
 from connect.config.worker import WorkerConfig
 from connect.errors import AlreadyExistsError, ConnectError, NotFoundError
 from connect.runtime.spec import ConnectorSpec, Kind
+
+
+class _ChangedError(ConnectError):
+    """Somebody else has changed a connector while a new config for it was looked at."""
 
 
 class DistributedHerder(Herder):
@@ -93,12 +96,7 @@ class DistributedHerder(Herder):
     ) -> None:
         self._member.trust.verify(signed)
         await self._member.must_lead()
-        self._member.get(name)
-        if self._configs.snapshot().target(name) is TargetState.STOPPED:
-            raise ConflictError(
-                f"Connector {name} is stopped and gets no tasks until it is resumed"
-            )
-        await self._member.write(self._configs.put_tasks, name, list(configs))
+        await self._member.put_tasks(name, configs)
 
     async def fence_zombies(self, name: str, signed: Signed) -> None:
         self._member.trust.verify(signed)
@@ -125,14 +123,16 @@ class DistributedHerder(Herder):
     async def create(
         self, name: str, config: Mapping[str, str | None], state: TargetState | None = None
     ) -> ConnectorInfo:
+        def check(newest: ClusterConfig) -> None:
+            if name in newest.connectors:
+                raise AlreadyExistsError(f"Connector {name} already exists")
+
         await self._member.must_lead()
-        if name in self._configs.snapshot().connectors:
-            raise AlreadyExistsError(f"Connector {name} already exists")
+        check(self._configs.snapshot())
         checked = await self._checked(requests.meant(config, {}))
-        if name in self._configs.snapshot().connectors:  # somebody else was quicker
-            raise AlreadyExistsError(f"Connector {name} already exists")
         await self._member.must_lead()
-        await self._member.write(self._configs.put_connector, name, checked.config, state)
+        put = self._configs.put_connector
+        await self._member.write(put, name, checked.config, state, check=check)
         return await self._info(name, checked.config)
 
     async def put_config(
@@ -142,24 +142,43 @@ class DistributedHerder(Herder):
         stored = self._configs.snapshot().connectors.get(name)
         if stored is None:
             return True, await self.create(name, config)
-        checked = await self._checked(requests.meant(config, stored))
-        await self._member.must_lead()
-        # Tools that write on every reconcile must not stop what runs well.
-        if checked.config != stored:
-            await self._member.write(self._configs.put_connector, name, checked.config)
-        return False, await self._info(name, checked.config)
+        try:
+            return False, await self._replace(name, stored, requests.meant(config, stored))
+        except _ChangedError:
+            return await self.put_config(name, config)
 
     async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> ConnectorInfo:
         await self._member.must_lead()
         stored = self._member.get(name)
         patched = {**stored, **requests.meant(patch, stored)}
-        _, info = await self.put_config(name, {k: v for k, v in patched.items() if v is not None})
-        return info
+        config = {k: v for k, v in patched.items() if v is not None}
+        try:
+            return await self._replace(name, stored, config)
+        except _ChangedError:
+            return await self.patch_config(name, patch)
+
+    async def _replace(
+        self, name: str, stored: Mapping[str, str], config: Mapping[str, str | None]
+    ) -> ConnectorInfo:
+        def check(newest: ClusterConfig) -> None:
+            if newest.connectors.get(name) is not stored:
+                raise _ChangedError(f"Connector {name} was changed meanwhile")
+
+        checked = await self._checked(config)
+        await self._member.must_lead()
+        # Tools that write on every reconcile must not stop what runs well.
+        if checked.config != stored:
+            put = self._configs.put_connector
+            await self._member.write(put, name, checked.config, check=check)
+        return await self._info(name, checked.config)
 
     async def delete(self, name: str) -> None:
+        def check(newest: ClusterConfig) -> None:
+            if name not in newest.connectors:
+                raise NotFoundError(f"Connector {name} not found")
+
         await self._member.must_lead()
-        self._member.get(name)
-        await self._member.write(self._configs.remove_connector, name)
+        await self._member.write(self._configs.remove_connector, name, check=check)
 
     async def status(self, name: str) -> ConnectorStatus:
         await self._known()
@@ -178,12 +197,16 @@ class DistributedHerder(Herder):
         return status
 
     async def set_target_state(self, name: str, state: TargetState) -> None:
-        if name not in (await self._known()).connectors:
-            raise NotFoundError(f"Unknown connector {name}")
+        def check(newest: ClusterConfig) -> None:
+            if name not in newest.connectors:
+                raise NotFoundError(f"Unknown connector {name}")
+
+        check(await self._known())
         if state is TargetState.STOPPED:
             await self._member.must_lead()
-            await self._member.write(self._configs.put_tasks, name, [])
-        await self._member.blocking(self._configs.put_target, name, state)
+            await self._member.write(self._configs.put_stopped, name, check=check)
+        else:
+            await self._member.blocking(self._configs.put_target, name, state)
 
     async def restart(
         self, name: str, *, include_tasks: bool, only_failed: bool

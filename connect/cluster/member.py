@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -105,6 +105,7 @@ class ClusterMember:
         self._changed = asyncio.Event()
         self._settling = asyncio.Lock()
         self._fencing = asyncio.Lock()
+        self._writing = asyncio.Lock()
         self.rounds = Rounds()
         self._divided = NO_WORK  # the work as it was when this worker last joined
         self.is_leader = False
@@ -388,9 +389,43 @@ class ClusterMember:
                 left, lambda: self._later(self._renew_session_key())
             )
 
-    async def write(self, put: Callable[..., None], *args: Any) -> None:
-        """Write to the config topic as the leader."""
-        await self.blocking(self._write_as_leader, put, *args)
+    async def write(
+        self,
+        put: Callable[..., None],
+        *args: Any,
+        check: Callable[[ClusterConfig], None] = lambda _: None,
+    ) -> None:
+        """Write to the config topic as the leader, after whatever else is being written.
+
+        `check` raises if the config is not any more what the write is meant for.
+        """
+        # Whoever is cancelled leaves a thread that writes on. Its turn lasts until that is done.
+        await asyncio.shield(self._write_in_turn(put, args, check))
+
+    async def _write_in_turn(
+        self,
+        put: Callable[..., None],
+        args: tuple[Any, ...],
+        check: Callable[[ClusterConfig], None],
+    ) -> None:
+        async with self._writing:
+            if not self.is_leader:  # any more: it may have been a while
+                raise ElsewhereError(self._leader_url)
+            check(self.configs.snapshot())
+            await self.blocking(self._write_as_leader, put, *args)
+
+    async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
+        """Publish the tasks of a connector as the leader."""
+
+        def check(newest: ClusterConfig) -> None:
+            if name not in newest.connectors:
+                raise NotFoundError(f"Connector {name} not found")
+            if newest.target(name) is TargetState.STOPPED:
+                raise ConflictError(
+                    f"Connector {name} is stopped and gets no tasks until it is resumed"
+                )
+
+        await self.write(self.configs.put_tasks, name, configs, check=check)
 
     def _write_as_leader(self, put: Callable[..., None], *args: Any) -> None:
         self._must_be_in_touch()
@@ -471,7 +506,7 @@ class ClusterMember:
         while self._are_wanted(name, made_by, configs):
             try:
                 if self.is_leader:
-                    await self.write(self.configs.put_tasks, name, configs)
+                    await self.put_tasks(name, configs)
                 else:
                     await self._send_to_leader("POST", name, "tasks", orjson.dumps(configs))
             except ConnectError as error:
@@ -514,12 +549,15 @@ class ClusterMember:
                 )
                 log.info("Fenced %d tasks of connector %s", count, name)
             await self.blocking(self.configs.read_to_end)
-            newest = self.configs.snapshot()
-            if newest.tasks.get(name) is not config.tasks.get(name):
-                raise ConflictError(
-                    "The connector has new tasks meanwhile, which have to be fenced again"
-                )
-            await self.write(self.configs.put_fencing, name, len(config.task_configs(name)))
+
+            def check(newest: ClusterConfig) -> None:
+                if newest.tasks.get(name) is not config.tasks.get(name):
+                    raise ConflictError(
+                        "The connector has new tasks meanwhile, which have to be fenced again"
+                    )
+
+            count = len(config.task_configs(name))
+            await self.write(self.configs.put_fencing, name, count, check=check)
 
     async def _ask_to_fence(self, name: str) -> None:
         """Have the leader fence the zombies of a connector whose tasks run here."""

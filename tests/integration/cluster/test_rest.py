@@ -1,6 +1,7 @@
 """Any worker of a cluster answers for all of it."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from kafkaconnect.connect import Connect
@@ -54,6 +55,34 @@ def test_tasks_are_spread(three, connect, topic):
     connect("spread", numbers(topic, count=1, **{"tasks.max": 3}))
     statuses = three.wait_all_running({"spread": 3})
     assert len({task["worker_id"] for task in statuses["spread"]["tasks"]}) == 3
+
+
+def test_requests_at_the_same_time_go_one_after_the_other(three, topic):
+    """Of many that create a connector one does; of many that change keys of it none is lost; of
+    many that delete it one does."""
+    config = numbers(topic, count=1)
+
+    def at_once(send):
+        workers = three.workers * 2
+        with ThreadPoolExecutor(len(workers)) as threads:
+            return list(threads.map(send, workers, range(len(workers))))
+
+    def create(worker, number):
+        more = {"name": "wanted", "config": config, "initial_state": "STOPPED"}
+        return worker.rest.post("/connectors", json=more).status_code
+
+    def change(worker, number):
+        key = {f"key.{number}": "x"}
+        return worker.rest.patch("/connectors/wanted/config", json=key).status_code
+
+    def delete(worker, number):
+        return worker.rest.delete("/connectors/wanted").status_code
+
+    assert sorted(at_once(create)) == [201, *[409] * 5]
+    assert at_once(change) == [200] * 6
+    stored = three.any.rest.get("/connectors/wanted/config").json()
+    assert {f"key.{n}" for n in range(6)} <= stored.keys()
+    assert sorted(at_once(delete)) == [204, *[404] * 5]
 
 
 def test_errors_come_back_from_the_leader(three, connect, topic):
