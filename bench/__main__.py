@@ -70,4 +70,7 @@ def _done(bench: Bench, name: str) -> Sequence[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("Interrupted: nothing was appended to bench/results")
